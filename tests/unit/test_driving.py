@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pytest
@@ -17,6 +18,7 @@ from rekindle.core.job.order import StepOrder
 from rekindle.core.job.state import Job
 from rekindle.core.session import facts as f
 from rekindle.core.session.state import Session
+from rekindle.core.streams import JOB as JOB_STREAM
 from rekindle.ports.fleet_engine import DriveEnd, DriveOrder, DriveTold, Heard
 from rekindle.ports.fleet_jobs import PlacedJob
 from rekindle.ports.keepers import AttemptOrder, StartedAttempt
@@ -49,9 +51,14 @@ class SlowKeepers(FakeKeepers):
         self.waiting = asyncio.Event()
         self.renewed: list[str] = []
         self.looked = 0
+        #: so many looks fail: there are too many open files
+        self.blind = 0
 
     def look(self, session: str, attempt: int) -> Literal["absent", "alive", "ending", "gone"]:
         self.looked += 1
+        if self.blind:
+            self.blind -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
         return super().look(session, attempt)
 
     async def launch(self, order: AttemptOrder) -> StartedAttempt:
@@ -109,13 +116,16 @@ class Stage:
         self.jobs = DrivenJobs(self.supervisor, access, self._begin, HourlyCalendar())
         self.fleet = Fleet()
         placed: dict[str, PlacedJob] = {}
-        fleet_jobs = FakeFleetJobs(placed, set(), "a")
+        self.placed = placed
+        fleet_jobs = self.fleet_jobs = FakeFleetJobs(placed, set(), "a")
+        self.placements = FakePlacements(self.fleet, "a")
+        self.taken_over: list[str] = []
         self.fact = jf.JobSubmitted(at=1.0, job=JOB, order=job_order())
         fleet_jobs.submit(self.fact, "q")
         self.driving = Driving(
             DrivingParts(
-                *("a", self.supervisor, self.keepers, self.jobs, fleet_jobs, FakePlacements(self.fleet, "a")),
-                *(None, self.leases, self._ship, lambda _session: (0, 0)),  # type: ignore[arg-type]
+                *("a", self.supervisor, self.keepers, self.jobs, fleet_jobs, self.placements),
+                *(self, self.leases, self._ship, lambda _session: (0, 0)),  # type: ignore[arg-type]
             ),
             lambda: 4,
         )
@@ -132,8 +142,17 @@ class Stage:
             await self.shipping()
         return True
 
-    def drive(self) -> asyncio.Task[DriveEnd]:
-        order = DriveOrder(JOB, 1, BEAT)
+    def placed_step(self, session: str) -> None:
+        """The job's step has a session already."""
+        begun = jf.StepBegun(at=2.0, step=self.placed[JOB].job.steps[0].order.name, session=session)
+        self.placed[JOB] = replace(self.placed[JOB], job=JOB_STREAM.evolve(self.placed[JOB].job, begun))
+
+    async def taken(self, session: str, **_how: Any) -> None:
+        """What `Takeovers` is asked for."""
+        self.taken_over.append(session)
+
+    def drive(self, closes_at: float | None = None) -> asyncio.Task[DriveEnd]:
+        order = DriveOrder(JOB, 1, BEAT, closes_at=closes_at)
         return asyncio.create_task(self.driving.drive(order, self.pulse), name="the drive")
 
     async def until(self, condition: Callable[[], Any], *, settles: bool = True) -> None:
@@ -215,6 +234,96 @@ def test_a_drive_that_fails_while_an_agent_is_being_started_waits_for_that_and_e
         with pytest.raises(DriveLost):
             drive.result()
         assert stage.alive == []
+
+    played(story)
+
+
+def test_a_host_that_cannot_see_whether_an_agent_lives_does_not_tell_the_engine_that_none_does() -> None:
+    async def story(stage: Stage) -> None:
+        drive = stage.drive()
+        await stage.until(lambda: stage.alive, settles=False)
+        for one in stage.world.attempts.values():
+            one.frozen = True
+        stage.pulse.answer = "lost"
+        await stage.until(lambda: stage.pulse.beats > 1, settles=False)
+        stage.keepers.blind = 3
+        await stage.until(drive.done)
+        with pytest.raises(DriveLost):
+            drive.result()
+        assert stage.alive == [] and stage.keepers.blind == 0
+
+    played(story)
+
+
+def test_a_lease_counts_from_before_the_heartbeat_was_sent_however_long_its_answer_took() -> None:
+    async def story(stage: Stage) -> None:
+        asked = stage.boottime
+
+        async def slow(_told: DriveTold) -> Heard:
+            stage.boottime += 7.0
+            stage.pulse.beats += 1
+            return "accepted" if stage.pulse.beats == 1 else "away"
+
+        stage.pulse.beat = slow  # type: ignore[method-assign]
+        drive = stage.drive()
+        await stage.until(lambda: stage.leases.until(driven_session()) > asked, settles=False)
+        assert stage.leases.until(driven_session()) + ENDS_WITHIN < asked + BEAT
+        drive.cancel()
+        await asyncio.gather(drive, return_exceptions=True)
+
+    played(story)
+
+
+def test_a_lease_ends_before_the_engine_takes_the_job_back_in_any_case() -> None:
+    async def story(stage: Stage) -> None:
+        closes = stage.boottime + 10.0
+        drive = stage.drive(closes_at=closes)
+        await stage.until(lambda: stage.leases.until(driven_session()) > stage.boottime, settles=False)
+        assert stage.leases.until(driven_session()) + ENDS_WITHIN < closes
+        drive.cancel()
+        await asyncio.gather(drive, return_exceptions=True)
+
+    played(story)
+
+
+@pytest.mark.parametrize("what", ["the job", "its session"])
+def test_a_host_that_sleeps_between_looking_and_taking_asks_the_engine_again_before_it_takes(what: str) -> None:
+    """Another host may have been asked while it slept: what it saw before that is no reason to take anything."""
+
+    async def story(stage: Stage) -> None:
+        stage.fleet.begin(driven_session(), "c")
+        stage.placed_step("s")
+        parts = stage.fleet_jobs if what == "the job" else stage.placements
+        find = parts.find
+
+        def sleeps(name: str) -> Any:
+            found = find(name)
+            stage.boottime += 2 * BEAT
+            stage.pulse.answer = "lost"
+            return found
+
+        parts.find = sleeps  # type: ignore[method-assign,assignment]
+        drive = stage.drive()
+        await stage.until(drive.done)
+        assert isinstance(drive.exception(), DriveLost)
+        assert stage.taken_over == [], "no session was taken"
+        if what == "the job":
+            assert stage.fleet_jobs.everything()[0].host == "", "nor was the job"
+
+    played(story)
+
+
+def test_no_agent_may_be_started_while_the_last_is_copied_off_this_host() -> None:
+    async def story(stage: Stage) -> None:
+        barred: list[str] = []
+
+        async def looks() -> None:
+            barred.append(stage.leases.barred(driven_session()))
+
+        stage.shipping = looks
+        drive = stage.drive()
+        await stage.until(drive.done)
+        assert drive.result().how == "over" and barred and all(barred)
 
     played(story)
 

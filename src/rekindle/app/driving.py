@@ -337,13 +337,21 @@ class Driving:
         keepers = self._parts.keepers
         while self._parts.leases.clock() < latest:
             up = [(one.id, one.attempt.number) for one in self._sessions(under.order.job) if one.attempt is not None]
-            live = [one for one in up if keepers.look(*one) in ("alive", "ending")]
+            live = [one for one in up if self._may_live(*one)]
             if not live and not any(self._parts.supervisor.is_launching(session) for session, _ in up):
                 return
             for session, attempt in live:
                 with contextlib.suppress(RekindleError, OSError):
                     await keepers.end(session, attempt, _GIVEN_AWAY)
             await asyncio.sleep(_PAUSE)
+
+    def _may_live(self, session: str, attempt: int) -> bool:
+        """Whether an agent may still live. If nobody can tell, it may: the engine must not be told that none does."""
+        try:
+            return self._parts.keepers.look(session, attempt) in ("alive", "ending")
+        except OSError as error:  # too many open files, say
+            log.warning("%s: whether its agent lives is not known: %s", session, error)
+            return True
 
 
 def _cancel(by: str, at: float, job: Job) -> list[jf.JobFact]:
