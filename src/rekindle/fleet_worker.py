@@ -184,8 +184,7 @@ class EngineRoom:
         """Take no more jobs (cordoned), also let go of those that are driven at the end of their turns (draining)."""
         if state not in ("ready", "cordoned", "draining"):
             raise UsageError(f"{state!r} is not a state of a worker", "it is one of: ready, cordoned, draining")
-        await asyncio.to_thread(self.parts.hosts.change, state)
-        self.parts.telling.state = state
+        await self.parts.telling.change(state)
         await self._listen()
         return await self.shown()
 

@@ -38,6 +38,8 @@ class HostTelling:
         self.trouble = ""
         #: as the store has it: what a person has made of this host
         self.state: HostState = "ready"
+        #: how often a person has changed it here
+        self._changes = 0
         self._running: tuple[RunningAttempt, ...] = ()
         self._recovered = float("-inf")
 
@@ -60,7 +62,16 @@ class HostTelling:
         if now - self._recovered >= RECOVER_SECONDS:
             self._recovered = now
             self._running = await asyncio.to_thread(self._recover)
-        self.state = await asyncio.to_thread(self._hosts.tell, self._report())
+        changes = self._changes
+        state = await asyncio.to_thread(self._hosts.tell, self._report())
+        if changes == self._changes:  # else this may be what the host was before somebody changed it
+            self.state = state
+
+    async def change(self, state: HostState) -> None:
+        """A person makes something else of this host. Raises StoreError."""
+        await asyncio.to_thread(self._hosts.change, state)
+        self._changes += 1
+        self.state = state
 
     def _report(self) -> HostReport:
         room = self._supervisor.governing.placing.room
