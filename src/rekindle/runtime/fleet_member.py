@@ -17,6 +17,7 @@ from rekindle.ports.off_host import OffHostCopies
 from rekindle.ports.placements import CommitFeed, Placements
 from rekindle.ports.store import StoreError
 from rekindle.runtime.supervisor import Supervisor
+from rekindle.runtime.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class FleetMember:
         self._changed: set[str] = set()
         self._engine.listeners.append(lambda session, _facts: self._changed.add(session.id))
         self._bytes: dict[str, tuple[int, int]] = {}
+        #: a session is copied by one at a time: each goes on where the one before it has stopped
+        self._turns = Turns()
 
     async def ship(self) -> None:
         """Copy what is new of every session that has something new, for ever. What was left undone comes first."""
@@ -113,7 +116,8 @@ class FleetMember:
 
     async def _ship(self, session: Session) -> None:
         try:
-            done = await asyncio.to_thread(self._copies.ship, session, self._engine.clock())
+            async with self._turns.of(session.id):
+                done = await asyncio.to_thread(self._copies.ship, session, self._engine.clock())
             await asyncio.to_thread(self._placements.copied, session.id, done.at)
         except BlobFenced:
             if await self._is_elsewhere(session.id):
