@@ -73,17 +73,23 @@ class KeeperConnection:
             except (OSError, EOFError, TimeoutError, FrameError) as error:
                 await self.close()
                 raise KeeperGone(f"the keeper does not answer ({error or type(error).__name__})") from error
+            except asyncio.CancelledError:
+                self._hang_up()  # the answer may still come: the next request must not take it for its own
+                raise
         if answer.get("ok") is not True:
             raise refusals.from_header(answer)
         return answer
 
     async def close(self) -> None:
         """Close the connection. This does not affect the keeper and its agent."""
+        self._hang_up()
+        with contextlib.suppress(OSError, asyncio.CancelledError):
+            await self._writer.wait_closed()
+
+    def _hang_up(self) -> None:
         self.closed = True
         self._listening.cancel()
         self._writer.close()
-        with contextlib.suppress(OSError, asyncio.CancelledError):
-            await self._writer.wait_closed()
 
     async def _awaited(self) -> dict[str, Any]:
         """The answer. If the keeper is stopped, so that none can come, this does not wait."""
