@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -128,6 +130,24 @@ def test_a_server_that_has_stopped_answering_holds_up_no_connection_for_ever() -
         assert time.monotonic() - began < 60
     finally:
         cluster.pause(signal.SIGCONT)
+        cluster.stop()
+
+
+def test_what_was_sent_to_a_server_that_is_gone_without_a_word_is_not_sent_again_for_a_quarter_of_an_hour() -> None:
+    """Keepalives say nothing while something is on its way: a link that goes down in the middle of a commit."""
+    from rekindle.adapters.sql_store import databases, postgres
+
+    cluster = new_cluster(quick=True)
+    try:
+        engine = databases.make_engine(parsed(cluster.tcp_url(cluster.database()), cluster.password))
+        with engine.connect() as connection:
+            held = connection.connection.driver_connection
+            assert held is not None
+            with socket.socket(fileno=os.dup(held.fileno())) as line:
+                patience = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        engine.dispose()
+        assert 0 < patience <= postgres.GONE_SECONDS * 1000
+    finally:
         cluster.stop()
 
 

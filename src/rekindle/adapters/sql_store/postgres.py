@@ -26,8 +26,17 @@ STATEMENT_SECONDS: Final = 60
 LOCK_SECONDS: Final = 30
 #: A host that hangs in the middle of a transaction loses it after this time: all others wait for its lock.
 HANGING_SECONDS: Final = 5
-#: How soon a peer that is gone without a word is noticed: the loop does not wait, but its callers do.
-_ALIVE: Final = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+#: How soon a peer that is gone without a word is noticed: the loop does not wait, but its callers do. Keepalives tell
+#: only while nothing is on its way; what was sent and never confirmed has a time of its own (in milliseconds), and
+#: would otherwise be sent again for a quarter of an hour.
+GONE_SECONDS: Final = 11
+_ALIVE: Final = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": GONE_SECONDS * 1000,
+}
 #: Any number that no other program would choose for its own lock in the same database.
 _WRITERS: Final = 0x72656B696E646C65 >> 1
 #: SQLSTATEs with words of their own.
