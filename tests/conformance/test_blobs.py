@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from rekindle import files
 from rekindle.adapters.blobs.folder import FolderBlobs
 from rekindle.adapters.blobs.sealed import SealedBlobs, make_key, read_key
 from rekindle.adapters.sql_store.open import open_store
@@ -235,6 +236,38 @@ def test_a_key_that_another_user_can_change_is_none(tmp_path: Path) -> None:
     os.chown(path, 65534, 65534)
     with pytest.raises(UsageError, match="another user"):
         read_key(str(path))
+
+
+def test_to_read_a_piece_from_a_folder_needs_no_list_of_the_others(tmp_path: Path) -> None:
+    """Whoever takes a session over reads every piece: a list for each would be a billion names after a long night."""
+    a, b = FolderBlobs(str(tmp_path)), FolderBlobs(str(tmp_path))
+    a.claim("s1", 1)
+    first = add(a, "out", 0, b"abc")
+    b.claim("s1", 2)
+    second = add(b, "out", 3, b"def", 2)
+    (tmp_path / "s1" / "a2" / "inherits").write_bytes(b"the list")
+    assert b.data("s1", first) + b.data("s1", second) == b"abcdef"
+
+
+def test_a_piece_is_found_although_its_folder_is_closed_just_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that reads along is not told that a piece is gone because another one takes the session over."""
+    a, b = FolderBlobs(str(tmp_path)), FolderBlobs(str(tmp_path))
+    a.claim("s1", 1)
+    first = add(a, "out", 0, b"abc")
+    read = files.read
+
+    def claims_after_the_first_look(path: str) -> bytes:
+        try:
+            return read(path)
+        except FileNotFoundError:
+            if not (tmp_path / "s1" / "a2").exists():
+                FolderBlobs(str(tmp_path)).claim("s1", 2)
+            raise
+
+    monkeypatch.setattr(files, "read", claims_after_the_first_look)
+    assert b.data("s1", first) == b"abc"
 
 
 def test_to_add_a_piece_to_a_long_stream_in_the_database_reads_as_little_as_to_a_short_one() -> None:

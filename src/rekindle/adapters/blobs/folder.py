@@ -107,10 +107,11 @@ class FolderBlobs:
         """The content of a piece."""
         base = self._base(session)
         try:
-            homes = [home for home, one in self._counted(base) if one == piece]
             name = _file_of(piece)
-            for state in "ca":
-                path = os.path.join(base, f"{state}{homes[0] if homes else piece.attempt}", name)
+            # It lies where its attempt has put it: a long session has too many to list them for each. The last look is
+            # for a folder that was closed between the first two.
+            for state in "cac":
+                path = os.path.join(base, f"{state}{piece.attempt}", name)
                 with suppress(FileNotFoundError):
                     return files.read_short(path, LARGEST_KEPT)
         except OSError as error:
