@@ -119,6 +119,18 @@ def can_be_a_path(text: str) -> bool:
         return False
 
 
+def append(fd: int, data: bytes) -> None:
+    """Add all of it to the end of a file, in one write if the disk has room, and sync it. Raises OSError.
+
+    A disk that fills up takes a part, and reports that to the next write only. That part stays: somebody else may have
+    added something behind it.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.fsync(fd)
+
+
 def is_below(path: str, root: str) -> bool:
     """Whether a path is in a folder, or is that folder, judged by name only."""
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from rekindle.core.skill import dehydration
 from rekindle.core.skill.dehydration import DehydratedContext
 from rekindle.core.skill.lifecycle import begun, claimed, continued, dehydrated, proved
 from rekindle.core.skill.state import SkillResume
-from rekindle.ports.errors import UsageError
+from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.skills import NoSuchSkill, ProofChecker, SkillFiles, SkillFolders, SupervisedSkills
 from tests.skills import claimant, skill
 
@@ -86,6 +87,23 @@ def test_what_is_appended_is_scanned_and_what_was_dropped_is_kept_in_order(folde
     for number in (1, 2):
         folders.keep_dropped(folder, {"number": number})
     assert [one["number"] for one in folders.dropped(folder)] == [1, 2]
+
+
+def test_an_entry_that_the_disk_has_room_for_in_part_only_is_not_acknowledged(
+    folders: SkillFolders, folder: str
+) -> None:
+    """The first write of such an entry reports a short count, not an error: the rest would be lost without a word."""
+    folders.change(folder, lambda _: begun(skill(), folders.me(os.getpid()), {}))
+    folders.append_log(folder, "LOG.md", "## First")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
+    try:
+        with pytest.raises(RekindleError, match=r"LOG\.md: cannot be written"):
+            folders.append_log(folder, "LOG.md", "## Second\n" + "words " * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    folders.append_log(folder, "LOG.md", "## Third")
+    assert folders.log_end(folder, "LOG.md").endswith("\n## Third\n")
 
 
 def test_skills_are_found_in_order_and_a_broken_one_says_why(tmp_path: Path) -> None:

@@ -191,14 +191,13 @@ class SkillFoldersHere:
         return scan.end_of(os.path.join(folder, name)) or ""
 
     def append_log(self, folder: str, name: str, text: str) -> None:
-        """Append an entry, in one write, with an empty line before it."""
+        """Append an entry, with an empty line before it. Raises RekindleError if not all of it is on the disk."""
         path = os.path.join(folder, name)
         try:
             fd = files.open_to_append(path, root=folder)
             try:
                 begin = b"" if os.fstat(fd).st_size == 0 else b"\n"
-                os.write(fd, begin + text.rstrip("\n").encode("utf-8", "backslashreplace") + b"\n")
-                os.fsync(fd)
+                files.append(fd, begin + text.rstrip("\n").encode("utf-8", "backslashreplace") + b"\n")
             finally:
                 os.close(fd)
         except OSError as error:
