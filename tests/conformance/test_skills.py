@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rekindle.adapters.skill_folder import pointer
 from rekindle.adapters.skill_folder.folders import SkillFoldersHere
@@ -67,6 +68,16 @@ def test_a_live_process_holds_its_session_and_one_that_is_gone_does_not(folders:
     assert folders.holder(theirs) is None
     with pytest.raises(UsageError):
         folders.me(process.pid)
+
+
+def test_a_process_that_has_the_number_of_a_dead_one_holds_nothing(folders: SkillFolders) -> None:
+    """What tells it apart is in the claim, whatever its age says: it may be older than the claim's last heartbeat."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        claim = folders.me(process.pid)
+        owner = {**claim.owner, "started": claim.owner["started"] - 1}
+        stale = begun(skill(), replace(claim, owner=owner, at="2100-01-01T00:00:00.000Z"), {})
+        assert folders.holder(stale) is None
+        process.kill()
 
 
 def test_hooks_find_the_folder_of_their_process(folders: SkillFolders, folder: str, tmp_path: Path) -> None:

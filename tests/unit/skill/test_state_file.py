@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 from rekindle.core.skill.dehydration import BadContext, context_of
-from rekindle.core.skill.lifecycle import begun, closed, continued, dehydrated, idled, switched
-from rekindle.core.skill.state import LIFECYCLES, BadState, SkillQuestion, document, encode, parse
-from tests.skills import claimant, skill, state_at
+from rekindle.core.skill.lifecycle import (
+    begun,
+    closed,
+    continued,
+    dehydrated,
+    idled,
+    proved,
+    switched,
+    turn_finished,
+    why_not_dehydrate,
+)
+from rekindle.core.skill.state import LIFECYCLES, BadState, SkillQuestion, SkillResume, document, encode, parse
+from tests.skills import AT, claimant, skill, state_at
 
 FIELDS = (
     "pid lastKnownPid sessionId paneId skill lifecycle loading overflowed contextUsage dehydratedContext currentPhase"
@@ -83,6 +93,20 @@ def test_the_last_item_of_the_history_is_the_phase_entered_and_the_one_before_it
     assert (state.history[-1], state.last_completed) == ("4.3: Pipeline", "4.2: Debrief")
     foreign = parse(made(phaseHistory=[{"label": "1", "name": "A"}, {"phase": "2: B"}, 7]), "x")
     assert foreign.history == ["1: A", "2: B"]
+
+
+def test_a_session_that_came_back_from_a_restart_is_not_dehydrated_again_before_a_turn_has_finished() -> None:
+    """Else a summary that is itself too long would be summed up for ever."""
+    back = continued(dehydrated(state_at("1"), context_of({"summary": "half"}), AT), claimant(200))
+    fast = proved(back, SkillResume(AT, "Continue", {"resumePath": "fast"}))
+    assert "no turn has finished since" in (why_not_dehydrate(fast) or "")
+    assert why_not_dehydrate(turn_finished(fast)) is None
+    slow = proved(back, SkillResume(AT, "Resume", {"resumePath": "slow"}))
+    assert why_not_dehydrate(slow) is None, "its conversation is not the one that the summary began"
+
+
+def test_an_agent_cannot_say_that_its_summary_is_rekindles() -> None:
+    assert context_of({"summary": "half", "madeBy": "rekindle"}).made_by == "agent"
 
 
 def test_continuing_clears_loading_and_counters_and_keeps_the_phase() -> None:
