@@ -6,8 +6,10 @@ Real daemon, real keepers, the real scripted agent, real SIGKILL.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -225,7 +227,7 @@ def test_a_skill_session_whose_agent_left_nothing_gets_notes_that_were_made_with
 
 @pytest.mark.parametrize(
     ("recap", "maker"),
-    [("recap say the key is red", "the agent's own summary"), ("recap die", "without a model")],
+    [("recap say the key is red", "the agent's own summary"), ("recap die", "came after that, word for word")],
     ids=["answered", "died"],
 )
 def test_notes_that_an_agent_was_told_and_never_acknowledged_are_not_told_again_after_more_work(
@@ -272,3 +274,65 @@ def test_a_new_conversation_that_died_before_it_was_told_anything_is_not_taken_f
     assert machine.receipt(session)["kind"] == "rebuilt"
     assert "80% full" in machine.receipt(session)["reason"]
     assert not any("say the second thing" in one for one in given), "it was withdrawn"
+
+
+def began_anew(machine: Machine, session: str, older: str, *since: str) -> str:
+    """The third conversation was told the older summary and what came after it, each once. Returns what it was told."""
+    told = [text for text in prompts(machine, session) if HEADING in text]
+    assert len(told) == 2 and len({*conversations(machine, session)}) == 3
+    for said in (older, *since):
+        assert told[-1].partition("\n=== CURRENT REQUEST ===\n")[0].count(said) == 1, said
+    receipt = machine.receipt(session)
+    assert receipt["kind"] == "rebuilt"
+    assert "the summary that the one before it was told" in receipt["reason"]
+    assert "came after that, word for word" in receipt["reason"] and "left behind" in receipt["reason"]
+    return told[-1]
+
+
+def lose(machine: Machine, session: str) -> None:
+    """The agent's record of what it said vanishes, with every copy of it."""
+    for file in (machine.home / ".local" / "state" / "rekindle" / "scripted").iterdir():
+        if "a key lies" in file.read_text():
+            file.unlink()
+    shutil.rmtree(Path(machine.places.sessions, session, "vault"), ignore_errors=True)
+
+
+def test_a_new_conversation_that_dies_in_its_first_turn_with_its_record_is_followed_by_one_that_knows_what_was_done(
+    machine: Machine,
+) -> None:
+    session = filled(machine, "recap say the door is locked")
+    machine.ok("send", session, "say a key lies under the mat\nrun echo found-it\nsleep 600")
+    machine.until_said(session, "a key lies")
+    until(lambda: "found-it" in machine.ok("logs", session), "the command")
+    lose(machine, session)
+    machine.kill(machine.pids(session, 2)["agent"])
+    until(lambda: len([one for one in prompts(machine, session) if HEADING in one]) == 2, "the third conversation", 60)
+    told = began_anew(machine, session, "the door is locked", "[ASSISTANT]: a key lies under the mat")
+    assert told.count("[USER]: say a key lies under the mat") == 1 and "found-it" in told
+    assert "You were working on: say a key lies" in told.partition("\n=== CURRENT REQUEST ===\n")[2]
+
+
+def test_a_new_conversation_whose_record_is_lost_is_followed_by_one_that_knows_the_summary_too(
+    machine: Machine,
+) -> None:
+    session = filled(machine, "recap say the door is locked")
+    machine.ok("send", session, "say a key lies under the mat", "--follow")
+    machine.until_status(session, "waiting")
+    machine.kill(machine.pids(session, 2)["agent"])
+    until(lambda: attempt(machine, session, 2)["status"] == "gone", "its end", 60)
+    lose(machine, session)
+    machine.run("resume", session)
+    machine.ok("send", session, "say on we go", "--follow")
+    began_anew(machine, session, "the door is locked", "[ASSISTANT]: a key lies under the mat")
+    assert "on we go" in machine.said(session)
+
+
+def test_a_skill_session_that_was_continued_and_fills_its_context_again_goes_on_at_its_phase(machine: Machine) -> None:
+    session = at_work(machine, "recap run sh -c 'rekindle session dehydrate sessions/door < notes.json'")
+    resumed_at_its_phase(machine, session)
+    again = "run rekindle session activate sessions/door paint\nrun rekindle session continue sessions/door"
+    machine.ok("send", session, f"{again}\nsay a key lies under the mat\nrecap die\ncontext 90 100")
+    until(lambda: attempt(machine, session, 3)["status"] == "ready", "the third conversation", 60)
+    machine.until_status(session, "waiting")
+    told = began_anew(machine, session, "\n| the door is green\n", "[ASSISTANT]: a key lies under the mat")
+    assert "Resuming at: 1: Work" in told and "Step 3F" in told

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from rekindle.app.skill_sessions import By, FoundSkillSession, SkillSessions
 from rekindle.core.inbox.question import Question, QuestionOption
 from rekindle.core.session.asking import MARK
-from rekindle.core.skill import lifecycle, plain_json
+from rekindle.core.skill import lifecycle, plain_json, redeclared
 from rekindle.core.skill.decision import RECOMMENDED
-from rekindle.core.skill.moves import JudgedMove, RefusedMove, judge, moves_told, next_after
+from rekindle.core.skill.moves import JudgedMove, RefusedMove, judge, next_after
 from rekindle.core.skill.skill import SkillPhase
 from rekindle.core.skill.state import SkillQuestion, SkillState
 from rekindle.ports.errors import QuestionError
@@ -51,20 +51,23 @@ class SkillMoves:
             sessions.refuse_completed(state)
             holder = sessions.folders.holder(state)
             if holder is not None and by == "agent":
-                raise sessions.held(folder, holder, moves_told(state.phases, state.label))
+                raise sessions.held(folder, holder, sessions.moves(state))
             if reason is not None and not reason.strip():
-                raise refused("an approval needs a reason: --approve 'why this is right'", state)
-            shown = _json(proof, state) if proof is not None else None
-            judged = judge(state.phases, state.label, wanted)
+                raise self._refused("an approval needs a reason: --approve 'why this is right'", state)
+            shown = self._json(proof, state) if proof is not None else None
+            edited = sessions.edited(state)
+            before, state = state, state if edited is None else redeclared.redeclared(state, edited)
+            judged = judge(state.phases, state.label, wanted) if edited is None else redeclared.judged(edited, wanted)
             if isinstance(judged, RefusedMove):
-                raise refused(judged.why, state)
+                raise self._refused(judged.why, state)
             if proof is not None or judged.proves is not None:
                 self._check(judged.proves, shown, proof is not None, state)
-            self._check_gate(state, judged, folder)
-            approved_by, waits = _approval(state, judged, reason, by)
+            if edited is None:
+                self._check_gate(state, judged, folder)
+            approved_by, waits = self._approval(state, judged, reason, by)
             if waits:
                 asked.append(_approval_question(folder, state, judged, reason or ""))
-                return replace(state, question=asked[-1])
+                return replace(before, question=asked[-1])
             done.append((judged.kind, approved_by))
             at = sessions.folders.me().at
             why = _granted(state, judged)
@@ -73,7 +76,7 @@ class SkillMoves:
 
         state = sessions.changed(folder, change)
         if asked:
-            raise waiting(folder, asked[-1], state)
+            raise self._waiting(folder, asked[-1], state)
         return MovedSkill(folder, state, *done[-1])
 
     def gate(self, given: str | None, choice: GateChoice | None) -> tuple[FoundSkillSession, Question | None]:
@@ -98,7 +101,7 @@ class SkillMoves:
         state = sessions.changed(folder, change)
         question = left[-1]
         if question is not None and choice is not None:
-            raise waiting(folder, question, state)
+            raise self._waiting(folder, question, state)
         return FoundSkillSession(folder, state), None if question is None else as_question(folder, question)
 
     def _check_gate(self, state: SkillState, judged: JudgedMove, folder: str) -> None:
@@ -109,7 +112,7 @@ class SkillMoves:
         if state.gate_passed != state.label and not granted:
             raise MoveRefused(
                 f'the gate of {here.text} has not been answered with "proceed"',
-                f"rekindle session gate {self._sessions.named(folder)}; {moves_told(state.phases, state.label)}",
+                f"rekindle session gate {self._sessions.named(folder)}; {self._sessions.moves(state)}",
             )
 
     def _check(self, phase: SkillPhase | None, shown: Any, given: bool, state: SkillState) -> None:
@@ -119,28 +122,50 @@ class SkillMoves:
         if not given:
             raise MoveRefused(
                 f"{phase.text} is left with a proof, and none was given",
-                f"--proof - with a JSON object on standard input ({fields}); {moves_told(state.phases, state.label)}",
+                f"--proof - with a JSON object on standard input ({fields}); {self._sessions.moves(state)}",
                 details={"schema": phase.proof},
             )
         problems = self._sessions.proofs.problems(phase.proof, shown)
         if problems:
             raise MoveRefused(
                 f"the proof of {phase.text} is not what the skill asks for: {'; '.join(problems)}",
-                f"mend it ({fields}); {moves_told(state.phases, state.label)}",
+                f"mend it ({fields}); {self._sessions.moves(state)}",
                 details={"schema": phase.proof, "problems": problems},
             )
 
+    def _approval(self, state: SkillState, judged: JudgedMove, reason: str | None, by: By) -> tuple[str, bool]:
+        """Who approved a move, and whether it waits for a person. Raises MoveRefused without an approval."""
+        if not judged.needs_approval:
+            return "", False
+        if _granted(state, judged) is not None:
+            return "person", False
+        if reason is None:
+            edited = self._sessions.edited(state)
+            what = "goes back" if judged.kind == "back" else "leaves out phases"
+            told = f"the move to {judged.to.text} {what} and needs an approval with a reason"
+            if edited is not None:
+                told = f"{redeclared.why(state, edited)}; a move needs an approval with a reason"
+            raise self._refused(told, state)
+        return by, by == "agent" and state.rules.approver == "person"
 
-def _approval(state: SkillState, judged: JudgedMove, reason: str | None, by: By) -> tuple[str, bool]:
-    """Who approved a move, and whether it waits for a person. Raises MoveRefused without an approval."""
-    if not judged.needs_approval:
-        return "", False
-    if _granted(state, judged) is not None:
-        return "person", False
-    if reason is None:
-        what = "goes back" if judged.kind == "back" else "leaves out phases"
-        raise refused(f"the move to {judged.to.text} {what} and needs an approval with a reason", state)
-    return by, by == "agent" and state.rules.approver == "person"
+    def _refused(self, why: str, state: SkillState) -> MoveRefused:
+        """A refusal that says which moves are open."""
+        return MoveRefused(why, self._sessions.moves(state))
+
+    def _waiting(self, folder: str, asked: SkillQuestion, state: SkillState) -> QuestionError:
+        """What waits for a person, and what is open meanwhile."""
+        return QuestionError(
+            f"this waits for a person: {asked.title}",
+            f"ask the person to run: rekindle answer {asked.id} {asked.options[0][0]}; then run this command again; "
+            f"{self._sessions.moves(state)}",
+            details={"question": as_question(folder, asked).document},
+        )
+
+    def _json(self, content: bytes, state: SkillState) -> Any:
+        try:
+            return plain_json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise self._refused(f"the proof is not one JSON object ({error})", state) from error
 
 
 def _granted(state: SkillState, judged: JudgedMove) -> str | None:
@@ -154,11 +179,6 @@ def _granted(state: SkillState, judged: JudgedMove) -> str | None:
 def _is_answered_gate(state: SkillState) -> bool:
     asked = state.question
     return asked is not None and asked.kind == "gate" and asked.about == state.label and bool(asked.option)
-
-
-def refused(why: str, state: SkillState) -> MoveRefused:
-    """A refusal that says which moves are open."""
-    return MoveRefused(why, moves_told(state.phases, state.label))
 
 
 def _approval_question(folder: str, state: SkillState, judged: JudgedMove, reason: str) -> SkillQuestion:
@@ -207,20 +227,3 @@ def as_question(folder: str, asked: SkillQuestion) -> Question:
         takes_text=("OTH/custom",) if asked.kind == "resume" else (),
         repository=folder,
     )
-
-
-def waiting(folder: str, asked: SkillQuestion, state: SkillState) -> QuestionError:
-    """What waits for a person, and what is open meanwhile."""
-    return QuestionError(
-        f"this waits for a person: {asked.title}",
-        f"ask the person to run: rekindle answer {asked.id} {asked.options[0][0]}; then run this command again; "
-        f"{moves_told(state.phases, state.label)}",
-        details={"question": as_question(folder, asked).document},
-    )
-
-
-def _json(content: bytes, state: SkillState) -> Any:
-    try:
-        return plain_json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise refused(f"the proof is not one JSON object ({error})", state) from error

@@ -139,11 +139,11 @@ class SkillResuming:
         sessions = self._sessions
         match way.choice:
             case "RSM":
-                done = sessions.take_up(found.folder, lifecycle.continued, way.method)
+                done = sessions.go_on(found.folder, lifecycle.continued, way.method)
                 return self._logged(found, done, way.method, telling.orders(done.state, found.shown))
             case "RST":
                 by = sessions.by()
-                done = sessions.take_up(
+                done = sessions.go_on(
                     found.folder,
                     lambda state, who: lifecycle.restarted(lifecycle.continued(state, who), who.at, by),
                     way.method,
@@ -233,7 +233,7 @@ class SkillResuming:
                 return after  # the interrogation is still to come: nothing is skipped for it
             return lifecycle.moved(after, judged, who.at, reason=f"new input: {text}", approved_by=by)
 
-        done = self._sessions.take_up(found.folder, change, "Other")
+        done = self._sessions.go_on(found.folder, change, "Other")
         told = [f"New input, to be taken up in {done.state.current_phase}: {text}"]
         return self._logged(found, done, "Other (new input)", told + telling.orders(done.state, found.shown))
 

@@ -8,12 +8,13 @@ from typing import Any, Literal
 import msgspec
 
 from rekindle.core.inside import is_marked
-from rekindle.core.skill import lifecycle, plain_json, telling
+from rekindle.core.skill import lifecycle, plain_json, redeclared, telling
 from rekindle.core.skill.dehydration import BadContext, DehydratedContext, context_of
 from rekindle.core.skill.holding import SeenSession, in_use, meant
 from rekindle.core.skill.lifecycle import Claimant
 from rekindle.core.skill.moves import moves_told, next_after, open_moves
 from rekindle.core.skill.proof import SCHEMA, ResumePath, proof_of
+from rekindle.core.skill.skill import Skill
 from rekindle.core.skill.state import SkillResume, SkillState, document
 from rekindle.core.terminal_text import quoted
 from rekindle.ports.ancestry import Ancestry
@@ -144,6 +145,7 @@ class SkillSessions:
             self._refuse_held(folder, state, who)
             if state.skill == name:
                 self.refuse_completed(state)
+                self.refuse_edited(folder, state)
                 how.append("reactivated")
                 return lifecycle.reactivated(state, who)
             if state.lifecycle not in (lifecycle.COMPLETED, "idle"):
@@ -167,7 +169,7 @@ class SkillSessions:
             kept.append(state.dehydrated_context)
             return lifecycle.continued(state, who)
 
-        done = self.take_up(folder, change, "Continue", pid)
+        done = self.go_on(folder, change, "Continue", pid)
         context = kept[-1]
         if context is not None:
             entry = telling.overflow_entry(done.state.current_phase, context)
@@ -184,6 +186,23 @@ class SkillSessions:
             return lifecycle.acknowledged(state)
 
         self._changed(folder, change)
+
+    def go_on(
+        self,
+        folder: str,
+        change: Callable[[SkillState, Claimant], SkillState],
+        method: str,
+        pid: int | None = None,
+        *,
+        outcome: str = "reactivated",
+    ) -> ContinuedSkill:
+        """Take a session over at its saved phase, which its skill has to declare still."""
+
+        def at_phase(state: SkillState, who: Claimant) -> SkillState:
+            self.refuse_edited(folder, state)
+            return change(state, who)
+
+        return self.take_up(folder, at_phase, method, pid, outcome=outcome)
 
     def take_up(
         self,
@@ -248,8 +267,9 @@ class SkillSessions:
         def change(state: SkillState) -> SkillState:
             problem = lifecycle.why_not_dehydrate(state)
             if problem is not None:
-                told = moves_told(state.phases, state.label)
-                raise UsageError(f"no summary is taken now: {problem}", f"go on with the phase's work; {told}")
+                raise UsageError(
+                    f"no summary is taken now: {problem}", f"go on with the phase's work; {self.moves(state)}"
+                )
             return lifecycle.dehydrated(state, context, self.folders.me().at)
 
         return FoundSkillSession(folder, self._changed(folder, change))
@@ -274,7 +294,7 @@ class SkillSessions:
             if following is not None and not reason and state.lifecycle != "idle":
                 raise MoveRefused(
                     f"{state.current_phase} is not the last phase: {following.text} follows",
-                    f"{moves_told(state.phases, state.label)}; to abandon the session: --approve REASON",
+                    f"{self.moves(state)}; to abandon the session: --approve REASON",
                 )
             abandoned = reason if following is not None and state.lifecycle != "idle" else ""
             return lifecycle.closed(state, self.folders.me().at, abandoned=abandoned)
@@ -287,10 +307,11 @@ class SkillSessions:
         """The state file's fields, the moves that are open, and who holds it."""
         state = self.load(folder)
         holder = self.folders.holder(state)
+        is_open = state.lifecycle != lifecycle.COMPLETED and self.edited(state) is None
         return {
             **document(state),
             "folder": folder,
-            "moves": open_moves(state.phases, state.label) if state.lifecycle != lifecycle.COMPLETED else [],
+            "moves": open_moves(state.phases, state.label) if is_open else [],
             "heldBy": state.pid if self.folders.is_mine(state) else holder,
             "receipt": msgspec.to_builtins(state.resumes[-1]) if state.resumes else None,
         }
@@ -320,6 +341,31 @@ class SkillSessions:
             raise NoSkillSession(
                 telling.COMPLETED, hint, code="completed", details={"nextSkills": list(state.next_skills)}
             )
+
+    def edited(self, state: SkillState) -> Skill | None:
+        """The session's skill, if it was edited and lacks the saved phase now; None: it has it, or cannot be read."""
+        try:
+            skill = self.skills.load(state.skill)
+        except RekindleError:
+            return None
+        return skill if redeclared.is_gone(state, skill) else None
+
+    def moves(self, state: SkillState) -> str:
+        """The moves that are open, in words."""
+        skill = self.edited(state)
+        return moves_told(state.phases, state.label) if skill is None else redeclared.moves(skill)
+
+    def refuse_edited(self, folder: str, state: SkillState) -> None:
+        """Raise MoveRefused if the saved phase is not declared any more: somebody has to say where to go on."""
+        skill = self.edited(state)
+        if skill is not None:
+            command = f"rekindle session phase LABEL --dir {self.named(folder)} --approve REASON"
+            hint = f"{redeclared.moves(skill)}; say where to go on: {command}; then run this command again"
+            details: dict[str, object] = {
+                "savedPhase": state.current_phase,
+                "phases": [one.text for one in skill.phases],
+            }
+            raise MoveRefused(redeclared.why(state, skill), hint, code="phase_not_declared", details=details)
 
     def _refuse_held(self, folder: str, state: SkillState, who: Claimant) -> None:
         holder = self.folders.holder(state)

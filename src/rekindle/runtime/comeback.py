@@ -18,6 +18,7 @@ from rekindle.core.session.prompt_marks import in_both, marks
 from rekindle.core.session.settling import cut_attempts
 from rekindle.core.session.state import Session, nothing_ever_ran
 from rekindle.core.session.strategy import Choice, Evidence, candidates, choose
+from rekindle.core.skill.carrying import told_at
 from rekindle.ports.errors import RekindleError
 from rekindle.ports.notes import ContextNotes, NoNotes
 from rekindle.ports.records import Checked, Records
@@ -145,11 +146,14 @@ class Comeback:
         return handed_back([found.get(number) or short.get(number, "") for number in attempts])
 
     async def _told(self, session: Session, choice: Choice, changed: list[str]) -> Rehydrated:
-        """What a new conversation is told of the old one: its history or, if that is too long, a summary."""
+        """What a new conversation is told of the old one: its history or, if that was too long once, a summary.
+
+        Where the old one had been told a summary itself, the history of what came before that is not told anew.
+        """
         if choice.how != "new" or session.attempt is None or nothing_ever_ran(session) or session.untold:
             return Rehydrated()
         turns = await self._workplace.history(session)
-        if turns and session.dehydrated:
+        if turns and (session.dehydrated or told_at(turns) is not None):
             return await self.rehydration.prepare(session, turns, changed)
         return Rehydrated(with_history(turns, PROMPT) if turns else "")
 

@@ -1,7 +1,8 @@
 """Prepares what a new conversation is told of one that no longer fits its model: a summary, files, and what to do.
 
-The agent's own summary comes first: the notes of its skill session, else the marked block in its answer. Where it left
-none, one is made from the conversation, without a model. Nothing here decides when.
+The agent's own summary comes first: the notes of its skill session, else the marked block in its answer. One that an
+earlier conversation was told already is carried on with what came after it. Where there is none, one is made from the
+conversation, without a model. Nothing here decides when.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ from typing import Final
 import msgspec
 
 from rekindle.core.session.facts import PROMPT
-from rekindle.core.session.history import Turn, with_summary
+from rekindle.core.session.history import Turn, request_of, with_summary
 from rekindle.core.session.overflow import is_question
 from rekindle.core.session.state import Prompt, Session
-from rekindle.core.skill import injection
-from rekindle.core.skill.dehydration import PROMPT_CHARACTERS, DehydratedContext, context_in, size, trimmed
+from rekindle.core.session.summary_marks import TITLE
+from rekindle.core.skill import carrying, injection
+from rekindle.core.skill.carrying import Carried
+from rekindle.core.skill.dehydration import PROMPT_CHARACTERS, DehydratedContext, context_in
 from rekindle.core.skill.salvage import Remains, salvaged
-from rekindle.ports.notes import ContextNotes
+from rekindle.ports.notes import ContextNotes, HeldSkill
 from rekindle.ports.workplace import Workplace
 
-#: What an agent without a skill is to do with the notes.
+#: What an agent is to do with notes that its skill session does not have.
 _STEPS: Final = (
     "You are that agent, in a new conversation: the work in the notes is yours. Go on with it now.",
     "- Do not repeat what is done. Look at the files before you rely on what the notes say about them.",
     "- Your context is nearly empty: do not sum up again.",
 )
+_WAITING: Final = ("queued", "sent", "began", "cut")
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,14 @@ class Rehydrated:
     history: str = ""
     given: str = ""
     behind: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is to tell, whole. `carried`: an older summary is a part of it."""
+
+    context: DehydratedContext
+    carried: Carried | None = None
 
 
 class Rehydration:
@@ -64,31 +76,55 @@ class Rehydration:
 
     async def prepare(self, session: Session, turns: Sequence[Turn], changed: Sequence[str]) -> Rehydrated:
         """What the next conversation is told. `turns` are all that was said, `changed` the files that differ."""
+        nonce = self._nonce()
         held = await asyncio.to_thread(self._notes.skill_of, session)
-        context = held.context if held is not None else None
-        used = context if await asyncio.to_thread(self._are_used, session, turns) else None
-        if context is None or context is used:
-            context = await self._summed_up(session)
-        if context is None:
-            remains = Remains(changed, _running(session))
-            context = await asyncio.to_thread(salvaged, turns, remains, PROMPT_CHARACTERS)
-        whole, context = context, trimmed(context, PROMPT_CHARACTERS)
-        if held is not None and held.context is used:
-            await asyncio.to_thread(self._notes.leave, session, context, used)
-        text = await asyncio.to_thread(self._text, session, context)
-        return Rehydrated(with_summary(text, PROMPT), _given(whole, context), _behind(session, turns))
+        room = _room(held, nonce)
+        found = await self._found(session, held, turns, Remains(changed, _running(session)), room)
+        context = await asyncio.to_thread(carrying.fitted, found.context, room)
+        if held is not None and found.context is not held.context:
+            await asyncio.to_thread(self._notes.leave, session, context, held.context)
+            held = await asyncio.to_thread(self._notes.skill_of, session)
+            has_it = held is not None and held.context == context
+        else:
+            has_it = held is not None
+        text = await asyncio.to_thread(self._text, session, held, context, nonce, has_it)
+        given = await asyncio.to_thread(_given, found, text)
+        return Rehydrated(with_summary(text, PROMPT), given, _behind(session, turns))
 
-    def _are_used(self, session: Session, turns: Sequence[Turn]) -> bool:
-        """Whether the skill session's notes were told to an earlier conversation, which has worked since. Blocking.
+    async def _found(
+        self, session: Session, held: HeldSkill | None, turns: Sequence[Turn], remains: Remains, room: int
+    ) -> Found:
+        """The newest summary that the agent made, an older one with what came after it, or one without a model."""
+        notes = held.context if held is not None else None
+        told_at = await asyncio.to_thread(carrying.told_at, turns)
+        told_in = (
+            await asyncio.to_thread(self._told_in, session, turns) if notes is not None and told_at is not None else []
+        )
+        if notes is not None and not told_in:
+            return Found(notes)
+        if told_at is None or told_at < _asked_at(turns):
+            summary = await self._summed_up(session)
+            if summary is not None:
+                return Found(summary)
+        if told_at is None:
+            return Found(await asyncio.to_thread(salvaged, turns, remains, room))
+        is_newest = notes is not None and told_at in told_in
+        older = notes if notes is not None and is_newest else carrying.summary_told(turns[told_at].text)
+        waiting = {request_of(one.text) for one in session.prompts if one.state in _WAITING}
+        since = carrying.since(turns, told_at, waiting)
+        if not since:
+            return Found(older)
+        carried = await asyncio.to_thread(carrying.carried, older, since, remains, room)
+        return Found(carried.context, carried)
+
+    def _told_in(self, session: Session, turns: Sequence[Turn]) -> list[int]:
+        """The turns in which the skill session's notes were told to earlier conversations. Blocking.
 
         An agent may never acknowledge them. They know nothing of what it has done with them.
         """
-        told_in = max((one.number for one in session.attempts if one.given), default=0)
-        done = (one for one in session.prompts if one.state == "done" and not is_question(one))
-        if not told_in or not any(one.attempt >= told_in for one in done):
-            return False
         notes = injection.told_notes(self._notes.skill_text(session, None) or "")
-        return bool(notes) and any(notes == injection.told_notes(one.text) for one in turns if one.role == "user")
+        users = [at for at, one in enumerate(turns) if one.role == "user"]
+        return [at for at in users if notes and notes == injection.told_notes(turns[at].text)]
 
     async def _summed_up(self, session: Session) -> DehydratedContext | None:
         """The summary in the agent's answer to the newest question for one, if it has answered in that conversation."""
@@ -99,14 +135,16 @@ class Rehydration:
         said = await self._workplace.last_turns(session, [newest.attempt])
         return context_in(said.get(newest.attempt, ""))
 
-    def _text(self, session: Session, context: DehydratedContext) -> str:
-        """The summary as it is told, and the files: from the skill session if there is one. Blocking."""
+    def _text(
+        self, session: Session, held: HeldSkill | None, context: DehydratedContext, nonce: str, has_it: bool
+    ) -> str:
+        """The summary as it is told, and the files: from the skill session if that has it. Blocking."""
         window = session.context.size if session.context is not None else None
-        text = self._notes.skill_text(session, window)
+        text = self._notes.skill_text(session, window) if has_it else None
         if text is not None:
             return text
-        nonce, told = self._nonce(), msgspec.to_builtins(context)
-        block = injection.block(told, [("Made by", _maker(context))], nonce, _STEPS, PROMPT_CHARACTERS)
+        facts, steps = _facts(held, context), _steps(held)
+        block = injection.block(msgspec.to_builtins(context), facts, nonce, steps, PROMPT_CHARACTERS)
         return "\n\n".join([block, *self._notes.files(session, context.required_files, window, nonce)])
 
 
@@ -116,22 +154,70 @@ def _is_after(prompt: Prompt, question: Prompt) -> bool:
     return prompt.state == "done" and since
 
 
+def _asked_at(turns: Sequence[Turn]) -> int:
+    """Which of these turns is the newest question for a summary; -1: none is."""
+    places = (at for at in range(len(turns) - 1, -1, -1) if turns[at].name and turns[at].text.startswith(TITLE))
+    return next(places, -1)
+
+
 def _running(session: Session) -> list[str]:
     """What was running when the conversation ended."""
     cuts = [one.cut for one in session.attempts[-1:] if one.cut is not None]
     return [words for cut in cuts for words in (*cut.tools, *cut.background)]
 
 
+def _room(held: HeldSkill | None, nonce: str) -> int:
+    """How many characters of notes fit into the first prompt, with all that is said about them."""
+    plain = injection.room_for_notes(
+        _facts(held, DehydratedContext("", made_by="rekindle")), nonce, _steps(held), PROMPT_CHARACTERS
+    )
+    return min(plain, injection.room_for_skill(nonce, PROMPT_CHARACTERS)) if held is not None else plain
+
+
+def _facts(held: HeldSkill | None, context: DehydratedContext) -> list[tuple[str, object]]:
+    session: list[tuple[str, object]] = [("Session", held.folder)] if held is not None else []
+    return [*session, ("Made by", _maker(context))]
+
+
+def _steps(held: HeldSkill | None) -> list[str]:
+    """What to do with notes that could not be put into the skill session, or where there is none."""
+    if held is None:
+        return list(_STEPS)
+    skill = (
+        "- You work through a skill. `rekindle session show`, with the folder in the notes, says in which phase you "
+        "are: go on there, and neither repeat nor skip a phase.",
+    )
+    return [*_STEPS, *skill]
+
+
 def _maker(context: DehydratedContext) -> str:
     return "the agent itself" if context.made_by == "agent" else "rekindle, from the conversation, without a model"
 
 
-def _given(whole: DehydratedContext, context: DehydratedContext) -> str:
-    maker = "the agent's own summary" if context.made_by == "agent" else "a summary that was made without a model"
-    files = len(context.required_files)
-    names = f", with {files} file{'s' * (files != 1)} that it names" if files else ""
-    cut = f", cut from {size(whole)}" if context != whole else ""
-    return f"{maker} of it ({size(context)} characters{cut}{names})"
+def _given(found: Found, text: str) -> str:
+    """What the text has, in words. It was measured: what is cut on the way there is not said to be given."""
+    size, whole = carrying.lines_size(injection.told_notes(text)), carrying.told_size(found.context)
+    cut = f", cut from {whole}" if size < whole else ""
+    return f"{_told(found)} ({size} characters{cut}{_files(text)})"
+
+
+def _told(found: Found) -> str:
+    if found.carried is None:
+        is_own = found.context.made_by == "agent"
+        return "the agent's own summary of it" if is_own else "a summary of it that was made without a model"
+    one = found.carried
+    how = "word for word" if one.is_whole else f"shortened from {one.characters} characters without a model"
+    return f"the summary that the one before it was told, and the {one.entries} entries that came after that, {how}"
+
+
+def _files(text: str) -> str:
+    whole, part, absent = injection.told_files(text)
+    named = whole + part + absent
+    if not named:
+        return ""
+    files = f", with {whole + part} of {named} files that it names" if absent else ""
+    files = files or f", with {named} file{'s' * (named != 1)} that it names"
+    return f"{files}, {part} of them cut" if part else files
 
 
 def _behind(session: Session, turns: Sequence[Turn]) -> str:

@@ -79,8 +79,9 @@ class ConversationNotes:
         return list(given_files(session.cwd, list(names), window, nonce, session.cwd))
 
     def _left(self, state: SkillState | None, context: DehydratedContext, used: DehydratedContext | None) -> SkillState:
+        """With notes, even where no turn has finished since a restart: the conversation is left in any case."""
         state = _known(state)
-        if state.dehydrated_context not in (None, used) or lifecycle.why_not_dehydrate(state) is not None:
+        if state.dehydrated_context not in (None, used) or state.lifecycle not in _AT_WORK:
             return state
         return lifecycle.dehydrated(state, context, self._at())
 

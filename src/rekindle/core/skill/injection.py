@@ -130,10 +130,29 @@ def block(
 ) -> str:
     """Notes under the heading that chooses the fast path, between lines that they cannot imitate, and what to do."""
     begin, end = edges("notes", nonce)
-    above = [procedure.RECOVERY, "", procedure.about_notes(nonce), ""]
-    below = ["", *steps]
-    room = most - width("\n".join([*above, begin, end, *below])) - 2
-    return "\n".join([*above, begin, *notes(context, facts, nonce, room), end, *below])
+    above, below = _around(nonce, steps)
+    told = notes(context, facts, nonce, _room(nonce, steps, most))
+    return "\n".join([*above, begin, *told, end, *below])
+
+
+def room_for_skill(nonce: str, most: int) -> int:
+    """How many characters of a skill session's block are left for its notes at least, whatever its facts say."""
+    facts = _cost(["x" * (_LONGEST_FACT + 20)]) * 4
+    return _room(nonce, [procedure.UNKNOWN_NOTES, "", *procedure.fast_steps()], most) - facts
+
+
+def room_for_notes(facts: Sequence[tuple[str, object]], nonce: str, steps: Sequence[str], most: int) -> int:
+    """How many characters of such a block are left for the notes."""
+    return _room(nonce, steps, most) - _cost([_fact(name, value) for name, value in facts])
+
+
+def _around(nonce: str, steps: Sequence[str]) -> tuple[list[str], list[str]]:
+    return [procedure.RECOVERY, "", procedure.about_notes(nonce), ""], ["", *steps]
+
+
+def _room(nonce: str, steps: Sequence[str], most: int) -> int:
+    above, below = _around(nonce, steps)
+    return most - width("\n".join([*above, *edges("notes", nonce), *below])) - 2
 
 
 def file_block(name: str, content: str, nonce: str) -> str:
@@ -151,14 +170,37 @@ def edges(what: str, nonce: str) -> tuple[str, str]:
 def notes(context: Mapping[str, object], facts: Sequence[tuple[str, object]], nonce: str, most: int) -> list[str]:
     """What an earlier agent left, as lines of at most so many characters in all."""
     lines = [_fact(name, value) for name, value in facts]
-    found = [(title, lines_of(context.get(key)), share) for title, key, share in _PARTS]
-    parts = [(title, text, share) for title, text, share in found if text]
+    parts = _parts(context)
     room = most - _cost(lines) - sum(_cost(["", title]) + 2 for title, _, _ in parts)
     costs = [_cost(text) for _, text, _ in parts]
     shares = _shares(costs, [share for _, _, share in parts], room)
     for (title, text, _), cost, share in zip(parts, costs, shares, strict=True):
         lines += ["", f"{title}:", *(text if cost <= share else _cut(text, share))]
     return _led(lines, nonce)
+
+
+def needed(context: Mapping[str, object]) -> int:
+    """How much room notes take if nothing of them is cut."""
+    return sum(_cost(["", title]) + 2 + _cost(text) for title, text, _ in _parts(context))
+
+
+def _parts(context: Mapping[str, object]) -> list[tuple[str, list[str], float]]:
+    found = [(title, lines_of(context.get(key)), share) for title, key, share in _PARTS]
+    return [one for one in found if one[1]]
+
+
+def told_files(text: str) -> tuple[int, int, int]:
+    """How many files a text that an agent was told has whole, how many only in part, and how many it only names."""
+    counts = [0, 0, 0]
+    for part in text.split("\n----- file ")[1:]:
+        nonce, begins, rest = part.partition(" begin -----\n")
+        if not begins or "\n" in nonce:  # the end of one
+            continue
+        lines = rest.partition(f"\n----- file {nonce} end -----")[0].split("\n")[2:]
+        is_absent = len(lines) == 1 and lines[0].startswith(f"{LEAD}(not given: ")
+        is_part = lines[-1:] != [] and lines[-1].startswith(f"{LEAD}(cut: ")
+        counts[2 if is_absent else 1 if is_part else 0] += 1
+    return counts[0], counts[1], counts[2]
 
 
 def told_notes(text: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rekindle.core.skill.holding import SeenSession
-from rekindle.core.skill.moves import moves_told
 from rekindle.core.skill.state import SkillState
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.next_step import next_step
@@ -24,14 +23,14 @@ def found_line(one: SeenSession, shown: str) -> str:
     return printable(f"{shown}: {title_of(one)}")
 
 
-def shown_lines(state: SkillState, folder: str, holder: object) -> Iterator[str]:
-    """Everything that matters about a session."""
+def shown_lines(state: SkillState, folder: str, holder: object, moves: str) -> Iterator[str]:
+    """Everything that matters about a session. `moves`: those that are open, in words."""
     yield printable(f"{folder}: skill {state.skill}, {state.lifecycle}" + (" (abandoned)" if state.abandoned else ""))
     yield printable(f"  phase: {state.current_phase or 'none'}")
     if state.last_completed:
         yield printable(f"  completed before it: {state.last_completed}")
     if state.lifecycle != "completed":
-        yield printable(f"  moves: {moves_told(state.phases, state.label)}")
+        yield printable(f"  moves: {moves}")
     yield f"  held by: {f'process {holder}' if holder is not None else 'nobody'}"
     yield f"  tool calls since the last log entry: {state.tool_calls_since_last_log}"
     if state.dehydrated_context is not None:

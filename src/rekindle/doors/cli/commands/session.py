@@ -300,7 +300,8 @@ def show(dir_: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print_lines(shown_lines(sessions.load(folder), sessions.folders.shown(folder), found["heldBy"]))
+        state = sessions.load(folder)
+        print_lines(shown_lines(state, sessions.folders.shown(folder), found["heldBy"], sessions.moves(state)))
 
 
 def _tell(folder: str, state: SkillState, what: str, where: str = "at") -> None:
