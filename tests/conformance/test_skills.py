@@ -44,6 +44,19 @@ def test_a_state_is_read_as_it_was_changed_and_seen_below_the_root(folders: Skil
     assert (seen.folder, seen.skill, seen.pane) == (folder, "build", "%7")
 
 
+def test_what_is_in_the_place_of_the_lock_is_named_with_what_to_do(folders: SkillFolders, folder: str) -> None:
+    lock = Path(folder) / ".state.lock"
+    lock.mkdir(parents=True)
+    for _ in range(2):
+        with pytest.raises(RekindleError, match=r"\.state\.lock") as found:
+            folders.change(folder, lambda _: begun(skill(), folders.me(os.getpid()), {}))
+        assert "remove it" in found.value.hint
+        lock.rmdir() if not lock.is_symlink() else lock.unlink()
+        lock.symlink_to("/etc/passwd")
+    lock.unlink()
+    assert folders.change(folder, lambda _: begun(skill(), folders.me(os.getpid()), {})).skill == "build"
+
+
 def test_a_word_means_a_path_or_a_name_below_the_root(
     folders: SkillFolders, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,9 +90,10 @@ class SkillFoldersHere:
                 "try again; if it stays so, find who holds .state.lock (fuser)",
             ) from error
         except OSError as error:
-            raise RekindleError(
-                f"{error.filename or folder}: cannot be written ({error.strerror})", "check the folder's permissions"
-            ) from error
+            place, hint = error.filename or folder, "check the folder's permissions"
+            if os.path.basename(place) == state_file.LOCK and error.errno in (errno.EISDIR, errno.ELOOP):
+                hint = "remove it: it is only a lock, and is made anew as a plain file"
+            raise RekindleError(f"{place}: cannot be written ({error.strerror})", hint) from error
 
     def _note_context(self, folder: str, before: SkillState | None, after: SkillState) -> None:
         """Remember which dehydrated context was left here. Without it a hook asks before it is followed."""
