@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from rekindle.agents.base.conversation import ConversationEntry
 from rekindle.app.session_view import WholeSession, more, shown
@@ -60,6 +61,8 @@ def test_nothing_that_anybody_wrote_steers_the_terminal(capsys: pytest.CaptureFi
     placed = PlacedSession("s1", "a", 1.0, "working", "t", "claude", 1.0, False, True)
     fleet = hostile(to_builtins(FleetStatus("b", [host], [placed])))
     assert [one for one in fleet_screen._lines(fleet) if not one.isprintable()] == []
+    [_, line, _] = fleet_screen._lines(to_builtins(FleetStatus("b", [replace(host, seen_seconds_ago=1e9)], [placed])))
+    assert "nobody knows when it was last seen" in line, "and no date that nobody wrote"
     logs._tell_source("a copy from host \x1b[31m\x07\u202e")
     assert capsys.readouterr().err.rstrip("\n").isprintable()
 

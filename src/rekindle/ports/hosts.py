@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 #: A host that was not seen for so long may be gone.
 SILENT_SECONDS = 15.0
+#: What a host was seen so long ago as whose time in the store is none: nobody knows when.
+NEVER_SECONDS: Final = 1e9
 #: Ready: it takes sessions. Cordoned: it takes no new ones. Draining: those it has leave when their turns are over.
 HostState = Literal["ready", "cordoned", "draining"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 import sqlalchemy as sa
@@ -13,10 +13,8 @@ from rekindle.adapters.sql_store import databases
 from rekindle.adapters.sql_store.schema import sessions
 from rekindle.adapters.sql_store.shared import hosts as table
 from rekindle.adapters.sql_store.shared import placements
-from rekindle.ports.hosts import SILENT_SECONDS, HostReport, HostState, SeenHost
+from rekindle.ports.hosts import NEVER_SECONDS, SILENT_SECONDS, HostReport, HostState, SeenHost
 
-#: So many seconds ago is never.
-_NEVER: Final = 1e9
 #: The server's clock: hosts may disagree about the time.
 _NOW = sa.func.extract("epoch", sa.func.clock_timestamp()).cast(sa.Double)
 
@@ -76,7 +74,7 @@ class SharedHosts:
 
 def _ago(told: float) -> float:
     """How long ago a host was seen. A time that lies ahead, or is none, was not written by a host that is there."""
-    return max(0.0, told) if math.isfinite(told) and told > -SILENT_SECONDS else _NEVER
+    return max(0.0, told) if math.isfinite(told) and told > -SILENT_SECONDS else NEVER_SECONDS
 
 
 def _state(told: object) -> HostState | Literal["unknown"]:

@@ -15,7 +15,7 @@ from rekindle.doors.cli.options import complete_sessions, daemon, json_option, p
 from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
 from rekindle.ports.errors import UsageError, not_in_fleet
-from rekindle.ports.hosts import SILENT_SECONDS
+from rekindle.ports.hosts import NEVER_SECONDS, SILENT_SECONDS
 
 #: What a session is called in which nothing happens by itself: that stays true, whatever becomes of its host.
 _AT_REST = ("completed", "cancelled", "failed", "asleep", "interrupted", "dead")
@@ -148,6 +148,8 @@ def _state(one: dict[str, Any]) -> str:
 def _seen(seconds: float, *, is_silent: bool) -> str:
     if not is_silent:
         return f"seen {seconds:.0f} s ago"
+    if seconds >= NEVER_SECONDS:
+        return "may be gone, and nobody knows when it was last seen"
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() - seconds))
     return f"last seen on {when} ({duration(seconds)} ago), and may be gone"
 
