@@ -14,7 +14,8 @@ from rekindle.adapters.skill_folder.folders import SkillFoldersHere
 from rekindle.adapters.skill_folder.supervised import SupervisedSkillsHere
 from rekindle.core.session.state import Session
 from rekindle.core.skill.dehydration import DehydratedContext
-from rekindle.core.skill.lifecycle import begun, continued
+from rekindle.core.skill.lifecycle import begun, closed, continued, proved
+from rekindle.core.skill.state import SkillResume
 from rekindle.ports.notes import ContextNotes, NoNotes
 from tests.sessions import created, folded
 from tests.skills import claimant, skill
@@ -80,6 +81,21 @@ def test_notes_are_left_once_and_given_until_they_are_acknowledged(
     assert text is not None and "| Find the leak" in text and "|     return 1" in text
     folders.change(folder, lambda state: continued(state or begun(skill(), claimant(), {}), folders.me(os.getpid())))
     assert notes.skill_text(session, None) is None
+
+
+def test_notes_are_left_for_a_conversation_that_came_back_with_some_and_finished_no_turn(
+    notes: ContextNotes, folders: SkillFoldersHere, session: Session
+) -> None:
+    folder = _claimed(folders, session)
+    back = SkillResume("now", "Continue", {"resumePath": "fast"})
+    folders.change(folder, lambda state: proved(state or begun(skill(), claimant(), {}), back))
+    notes.leave(session, NOTES)
+    text = notes.skill_text(session, None)
+    assert text is not None and "| Find the leak" in text, "that conversation is left, whatever came of it"
+    folders.change(folder, lambda state: closed(state or begun(skill(), claimant(), {}), "now"))
+    notes.leave(session, DehydratedContext("something else"), NOTES)
+    state = folders.read(folder)
+    assert state is not None and state.dehydrated_context == NOTES, "what is over takes none"
 
 
 def test_while_the_agent_is_asked_its_skill_session_is_dehydrating_and_notes_that_are_there_stay(

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from rekindle.adapters.session_folder.conversation import FolderConversations
+from rekindle.core.session import history
 from tests.e2e.daemon import Machine, until
+from tests.soaking import only_in_soak
 
 pytestmark = pytest.mark.timeout(240)
 HEADING = "## Session Recovery (Dehydrated Context)"
@@ -336,3 +338,53 @@ def test_a_skill_session_that_was_continued_and_fills_its_context_again_goes_on_
     machine.until_status(session, "waiting")
     told = began_anew(machine, session, "\n| the door is green\n", "[ASSISTANT]: a key lies under the mat")
     assert "Resuming at: 1: Work" in told and "Step 3F" in told
+
+
+@pytest.mark.parametrize("how", ["more", *only_in_soak("stop", "cancel", "hold")])
+def test_whatever_somebody_says_while_the_agent_sums_up_each_prompt_is_given_once(machine: Machine, how: str) -> None:
+    session = filled(machine, "recap sleep 2")
+    machine.ok("send", session, "say the second thing")
+    until(lambda: question_state(machine, session) in ("sent", "began"), "the question")
+    if how == "stop":
+        machine.ok("stop", session)
+        until(lambda: attempt(machine, session, 1)["status"] == "gone", "its end", 60)
+        machine.ok("resume", session)
+    elif how == "cancel":
+        machine.ok("cancel", session)
+    elif how == "hold":
+        machine.ok("hold", session)
+        machine.ok("resume", session)
+    machine.ok("send", session, "say the third thing")
+    machine.until_said(session, "the third thing")
+    machine.until_status(session, "waiting", "asleep")
+    given = [history.request_of(text) for text in prompts(machine, session)]
+    assert given.count("say the second thing") == 1 and given.count("say the third thing") == 1
+    told = [text for text in prompts(machine, session) if HEADING in text]
+    assert len(told) <= 1 and (not told or "green" in told[0])
+    users = [one for one in machine.show(session)["session"]["prompts"] if one["by"] == "user"]
+    assert [one["state"] for one in users] == ["done", "done", "done"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("victim", ["daemon", "keeper", "agent", "all"])
+@pytest.mark.parametrize("moment", ["handed over", "told"])
+def test_a_skill_session_that_nobody_has_continued_yet_keeps_its_notes_and_its_phase(
+    machine: Machine, moment: str, victim: str
+) -> None:
+    session = at_work(machine, "recap run sh -c 'rekindle session dehydrate sessions/door < notes.json'")
+    place = machine.work / "sessions" / "door" / ".state.json"
+    if moment == "handed over":
+        until(lambda: place.exists() and json.loads(place.read_text())["dehydratedContext"], "the notes", 60)
+    else:
+        until(lambda: any(HEADING in text for text in prompts(machine, session)), "the new conversation", 60)
+    machine.kill_victim(session, victim)
+    machine.ok("inbox")
+    until(lambda: any(HEADING in text for text in prompts(machine, session)), "the new conversation", 60)
+    machine.until_status(session, "waiting", "asleep", "dead")  # dead: its turn had ended before the kill
+    [told] = [text for text in prompts(machine, session) if HEADING in text]
+    assert "Resuming at: 1: Work" in told and "the door is green" in told
+    state = json.loads(place.read_text())
+    assert (state["currentPhase"], state["dehydratedContext"]["summary"]) == ("1: Work", "the door is green")
+    assert "rebuilt" in [
+        one["receipt"]["kind"] for one in machine.show(session)["session"]["attempts"] if one["receipt"]
+    ]

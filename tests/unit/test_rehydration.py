@@ -17,7 +17,7 @@ from rekindle.core.session.summary_marks import BEGIN, END
 from rekindle.core.session.values import ContextGauge
 from rekindle.core.skill import injection
 from rekindle.core.skill.dehydration import DehydratedContext
-from rekindle.ports.notes import NoNotes
+from rekindle.ports.notes import HeldSkill, NoNotes
 from rekindle.runtime.rehydration import Rehydrated, Rehydration
 from tests.fakes.workplace import FakeWorkplace
 from tests.sessions import created, folded
@@ -147,3 +147,47 @@ def test_files_that_were_not_given_are_not_said_to_be(names: list[str], said: st
     asked, turns, answer = summed_up(DehydratedContext("the door is green", required_files=names))
     found = prepared(session(asked), turns, answer)
     assert said in found.given and request_of(found.history) == f.PROMPT
+
+
+class Skill(Files):
+    """A skill session. `is_full`: nothing can be written to its folder."""
+
+    def __init__(self, context: DehydratedContext | None, *, is_full: bool = False) -> None:
+        self.context, self.is_full = context, is_full
+
+    def skill_of(self, session: Session) -> HeldSkill | None:
+        return HeldSkill("sessions/door", self.context)
+
+    def leave(self, session: Session, context: DehydratedContext, used: DehydratedContext | None = None) -> None:
+        if not self.is_full and self.context in (None, used):
+            self.context = context
+
+    def skill_text(self, session: Session, window: int | None) -> str | None:
+        if self.context is None:
+            return None
+        told = {"dehydratedContext": msgspec.to_builtins(self.context), "currentPhase": "1: Work"}
+        return injection.skill_block(told, "sessions/door", "0b1d9a0b7e3f2468", most=24_000)
+
+
+def with_skill(skill: Skill, turns: Sequence[Turn]) -> Rehydrated:
+    return asyncio.run(Rehydration(Answers(), skill).prepare(session(), turns, []))
+
+
+def test_where_the_state_file_cannot_be_written_the_next_conversation_is_told_all_the_same() -> None:
+    first = with_skill(Skill(NOTES), OLD)
+    later = [*OLD, as_told(first, "go on"), *AFTER]
+    assert "Step 3F" in with_skill(Skill(NOTES), later).history
+    for full in (Skill(NOTES, is_full=True), Skill(None, is_full=True)):
+        found = with_skill(full, later)
+        assert "the door is green" in found.history and "a red key" in found.history
+        assert "Session: sessions/door" in found.history and "in which phase" in found.history
+        assert "came after that, word for word" in found.given
+
+
+def test_notes_that_come_back_from_an_older_state_file_do_not_replace_newer_ones() -> None:
+    first = with_skill(Skill(NOTES), OLD)
+    second = with_skill(Skill(DehydratedContext("the door is open")), OLD)
+    turns = [*OLD, as_told(first, "go on"), *AFTER, as_told(second, "go on"), Turn("assistant", "I went in.")]
+    found = with_skill(Skill(NOTES), turns)
+    assert "the door is open" in found.history and "I went in." in found.history
+    assert "the door is green" not in found.history
