@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.keepers.local_runtime import LocalRuntime
 from rekindle.adapters.machine.fleet_settings import FleetSettings
 from rekindle.adapters.machine.fleet_terms import fit_in
+from rekindle.adapters.off_host.clones import CLONES
 from rekindle.adapters.off_host.ground import Ground
 from rekindle.adapters.off_host.off_host import OffHost
 from rekindle.adapters.off_host.ways import shared_place
@@ -119,7 +121,7 @@ class Fleet:
         offered["fleet_forget"] = HostForgetting(hosts, self.placements).forget
         telling = HostTelling(hosts, supervisor, LocalRuntime(places.sessions))
         offered["fleet_copy"] = FleetReading(self.placements, copies, supervisor.engine.clock).copy
-        own = (takeovers, member, telling, hosts)
+        own = (os.path.join(places.state, CLONES), takeovers, member, telling, hosts)
         engine = self._engine_room(parts, offered, rooms, environment, made, *own)
         mail, doors = self._mail(parts, offered, rooms, hosts, environment, engine.service.wake)
         engine.driving.catch_up = mail.catch_up

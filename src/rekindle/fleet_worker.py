@@ -17,13 +17,14 @@ from rekindle.adapters.keepers.keeper_process import KeeperProcesses
 from rekindle.adapters.machine import agent_programs
 from rekindle.adapters.machine.fleet_settings import FleetSettings, fleet_settings
 from rekindle.adapters.machine.fleet_terms import Agreed, check_engine
+from rekindle.adapters.off_host import clones
 from rekindle.adapters.sql_store.shared_jobs import SharedJobs
 from rekindle.agents.registry import AGENTS
 from rekindle.app.driving import Driving, DrivingParts
 from rekindle.app.fleet_job_service import FleetJobService
 from rekindle.app.jobs import JobService
 from rekindle.app.takeovers import Takeovers
-from rekindle.core.fleet.needs import is_for, memory_label
+from rekindle.core.fleet.needs import is_for, memory_label, repository_labels
 from rekindle.core.fleet.spelling import is_label
 from rekindle.ports.errors import RekindleError, UsageError, not_in_fleet
 from rekindle.ports.fleet_engine import FleetEngine, FleetWorker
@@ -102,6 +103,7 @@ class FleetParts:
     leases: Leases
     own: JobService
     environment: Mapping[str, str]
+    clones: str
     takeovers: Takeovers
     member: FleetMember
     telling: HostTelling
@@ -120,6 +122,7 @@ class EngineRoom:
     _engine: FleetEngine | None = None
     _worker: FleetWorker | None = None
     _queues: frozenset[str] = frozenset()
+    _repositories: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.parts.telling.labels = self.labels
@@ -151,7 +154,7 @@ class EngineRoom:
         given = self.terms.labels if self.terms is not None else ()
         reading = self.parts.supervisor.governing.placing.reading
         memory = memory_label(reading.memory) if reading is not None else []
-        return tuple(sorted({*self.parts.settings.labels, *given, *memory}))
+        return tuple(sorted({*self.parts.settings.labels, *given, *memory, *repository_labels(self._repositories)}))
 
     def offered(self) -> dict[str, Callable[..., Coroutine[Any, Any, msgspec.Struct]]]:
         """What a daemon of a fleet can be asked for about jobs and about itself."""
@@ -284,8 +287,9 @@ class EngineRoom:
         state = self.parts.telling.state
         self.driving.drain(state == "draining")
         known = await asyncio.to_thread(self.parts.jobs.queues) if state == "ready" else []
+        self._repositories = tuple(await asyncio.to_thread(clones.kept, self.parts.clones))
         agents = _agents_here(self.parts.environment)
-        self.parts.telling.agents = tuple(agents)
+        self.parts.telling.agents, self.parts.telling.labels = tuple(agents), self.labels
         self._queues = frozenset(one for one in known if is_for(one, agents, self.labels))
         if self._worker is not None:
             await self._worker.listen_to(self._queues)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,23 @@ def test_texts_are_not_written_through_a_link(tmp_path: Path) -> None:
     with pytest.raises(ForeignRepository):
         PORT.put_texts(str(tmp_path / "project"))
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("agent", PLACES)
+@pytest.mark.parametrize("folder", ["bin", "it's a place", "a\nb"])
+def test_the_shell_that_an_agent_starts_runs_the_program_whose_command_it_was_given(
+    tmp_path: Path, agent: str, folder: str
+) -> None:
+    program = tmp_path / folder / PORT.PROGRAM
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "called with: $*"\n')
+    program.chmod(0o755)
+    command = PORT.command_of(str(program), agent)
+    called = subprocess.run(["/bin/sh", "-c", command], env={"HOME": str(tmp_path)}, capture_output=True, text=True)
+    word = "" if agent == "claude" else agent
+    assert (called.returncode, called.stdout, called.stderr) == (0, f"called with: {word}\n", "")
+    file = PORT.settings_file(str(tmp_path), PLACES[agent].file, agent)
+    assert PORT.install(file, command, agent) and PORT.installed(file) and PORT.uninstall(file), "known as ours again"
 
 
 @pytest.mark.parametrize("agent", PLACES)

@@ -17,10 +17,13 @@ def test_jobs_go_to_hosts_that_fit_and_can_be_delayed_cancelled_and_tried_again_
         assert yard.job(job)["status"] == "queued"
         never = yard.submit("say never", options=("--needs", "moon"))
         gpu = yard.submit("say on the gpu", options=("--needs", "gpu"))
+        warm = yard.submit("say where it was cloned", options=("--needs", "repository:work"))
         began = time.time()
         later = yard.submit("say later", options=("--at", "10s"))
         yard.start("a")
-        assert yard.until_over(job)["host"] == "a"
+        assert yard.until_over(job)["host"] == yard.until_over(warm)["host"] == "a", (
+            "it has a clone since the first job"
+        )
         assert yard.job(gpu)["host"] == "", "no host has what it needs"
         yard.start("b", options=("--label", "gpu", "--capacity", "2"))
         assert yard.until_over(gpu)["host"] == "b"
@@ -34,7 +37,14 @@ def test_jobs_go_to_hosts_that_fit_and_can_be_delayed_cancelled_and_tried_again_
         cancelled = yard.desk.json("job", "cancel", long)["job"]
         assert (cancelled["status"], cancelled["host"]) == ("cancelled", host)
         until(lambda: not yard.watch.live(), "the end of its agent")
-        assert [one["id"] for one in yard["a"].json("job", "list", "--all")["jobs"]] == [job, never, gpu, later, long]
+        assert [one["id"] for one in yard["a"].json("job", "list", "--all")["jobs"]] == [
+            job,
+            never,
+            gpu,
+            warm,
+            later,
+            long,
+        ]
 
         failing = yard.submit("fail out_of_credits", options=("--retries", "0"))
         yard.until_over(failing, "failed")

@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from rekindle.core.fleet import lease
 from rekindle.core.fleet.drive import Abandon, CancelJob, DriveView, LetGo, Stay, is_tried_again, next_move
-from rekindle.core.fleet.needs import fleet_job, is_fleet_job, is_for, memory_label, queue_of, urgency, wanted
+from rekindle.core.fleet.needs import (
+    fleet_job,
+    is_fleet_job,
+    is_for,
+    memory_label,
+    queue_of,
+    repository_labels,
+    urgency,
+    wanted,
+)
 from rekindle.core.fleet.spelling import is_label, is_need
 from rekindle.core.job.order import JobOrder, StepOrder
 from rekindle.core.job.state import Job, JobStep
@@ -79,6 +88,15 @@ def test_memory_is_enough_or_more_and_an_account_is_the_one_that_is_named(
     assert set(wanted(queue)[1]) == asked and all(is_need(one) for one in asked)
     had = [*labelled, *memory_label(memory), f"account:{account}"]
     assert is_for(queue, {"a"}, had) == (needs <= labelled and memory >= least * 10**9 and account == "work")
+
+
+@given(st.lists(st.text(max_size=8)), st.sampled_from(["shop", "Shop.2", "a_b"]))
+def test_who_needs_a_clone_gets_a_host_that_has_it(odd: list[str], name: str) -> None:
+    queue = queue_of({"a"}, [f"repository:{name}"])
+    assert is_need(f"repository:{name}") and not is_label(f"repository:{name}"), "nobody says so by hand"
+    assert is_for(queue, {"a"}, repository_labels([*odd, name]))
+    assert is_for(queue, {"a"}, repository_labels(odd)) == (name in odd)
+    assert all(is_for(queue_of({"a"}, [one]), {"a"}, [one]) for one in repository_labels(odd))
 
 
 @given(st.integers(-100, 100))

@@ -71,7 +71,9 @@ class FleetJobService:
         self._own.check(asked.order)
         for label in asked.order.labels:
             if not is_need(label):
-                hint = "use a label (small letters, digits, dots and dashes), account:NAME, or memory:16g"
+                hint = (
+                    "use a label (small letters, digits, dots and dashes), account:NAME, memory:16g, or repository:NAME"
+                )
                 raise UsageError(f"{label!r} is nothing that a host could have", hint)
         try:
             engine = await self._engine()

@@ -46,7 +46,7 @@ class Rehydrated:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundNotes:
     """What there is to tell, whole. `carried`: an older summary is a part of it."""
 
     context: DehydratedContext
@@ -93,7 +93,7 @@ class Rehydration:
 
     async def _found(
         self, session: Session, held: HeldSkill | None, turns: Sequence[Turn], remains: Remains, room: int
-    ) -> Found:
+    ) -> FoundNotes:
         """The newest summary that the agent made, an older one with what came after it, or one without a model."""
         notes = held.context if held is not None else None
         told_at = await asyncio.to_thread(carrying.told_at, turns)
@@ -101,21 +101,21 @@ class Rehydration:
             await asyncio.to_thread(self._told_in, session, turns) if notes is not None and told_at is not None else []
         )
         if notes is not None and not told_in:
-            return Found(notes)
+            return FoundNotes(notes)
         if told_at is None or told_at < _asked_at(turns):
             summary = await self._summed_up(session)
             if summary is not None:
-                return Found(summary)
+                return FoundNotes(summary)
         if told_at is None:
-            return Found(await asyncio.to_thread(salvaged, turns, remains, room))
+            return FoundNotes(await asyncio.to_thread(salvaged, turns, remains, room))
         is_newest = notes is not None and told_at in told_in
         older = notes if notes is not None and is_newest else carrying.summary_told(turns[told_at].text)
         waiting = {request_of(one.text) for one in session.prompts if one.state in _WAITING}
         since = carrying.since(turns, told_at, waiting)
         if not since:
-            return Found(older)
+            return FoundNotes(older)
         carried = await asyncio.to_thread(carrying.carried, older, since, remains, room)
-        return Found(carried.context, carried)
+        return FoundNotes(carried.context, carried)
 
     def _told_in(self, session: Session, turns: Sequence[Turn]) -> list[int]:
         """The turns in which the skill session's notes were told to earlier conversations. Blocking.
@@ -194,14 +194,14 @@ def _maker(context: DehydratedContext) -> str:
     return "the agent itself" if context.made_by == "agent" else "rekindle, from the conversation, without a model"
 
 
-def _given(found: Found, text: str) -> str:
+def _given(found: FoundNotes, text: str) -> str:
     """What the text has, in words. It was measured: what is cut on the way there is not said to be given."""
     size, whole = carrying.lines_size(injection.told_notes(text)), carrying.told_size(found.context)
     cut = f", cut from {whole}" if size < whole else ""
     return f"{_told(found)} ({size} characters{cut}{_files(text)})"
 
 
-def _told(found: Found) -> str:
+def _told(found: FoundNotes) -> str:
     if found.carried is None:
         is_own = found.context.made_by == "agent"
         return "the agent's own summary of it" if is_own else "a summary of it that was made without a model"

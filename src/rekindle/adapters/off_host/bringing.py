@@ -120,7 +120,9 @@ class Bringer:
             files.make_private(folder)
             missing.append(f"the files in {state.cwd}: it was in no repository")
             return folder, None, None, None
-        clone = clones.ready(os.path.join(self._state, "clones"), os.path.basename(state.repository), self._sources)
+        clone = clones.ready(
+            os.path.join(self._state, clones.CLONES), os.path.basename(state.repository), self._sources
+        )
         heads: dict[str, str] = {}
         for bundle in copied.bundles():
             heads |= trees.put_back(clone, session.id, bundle)

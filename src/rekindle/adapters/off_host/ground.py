@@ -37,7 +37,7 @@ class Ground:
 
     def branch(self, job: str, order: JobOrder) -> str:
         """The clone, in which the branch of a job is there."""
-        clone = clones.ready(os.path.join(self._state, "clones"), order.repository, self._sources)
+        clone = clones.ready(os.path.join(self._state, clones.CLONES), order.repository, self._sources)
         git, branch = Git(clone), branch_of(job)
         if git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is None:
             if git.line("rev-parse", "--quiet", "--verify", f"{order.commit}^{{commit}}") is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rekindle.core.fleet.spelling import gigabytes_in
+from rekindle.core.fleet.spelling import gigabytes_in, is_repository_label
 from rekindle.core.job.order import JobOrder
 
 #: What every id of a fleet's job begins with; a job of one host begins with another letter.
@@ -68,6 +68,11 @@ def has(labels: Iterable[str], need: str) -> bool:
 def memory_label(memory: int) -> list[str]:
     """What a host with so many bytes of memory says about it by itself."""
     return [f"memory:{memory // _GIGABYTE}g"] if memory >= _GIGABYTE else []
+
+
+def repository_labels(names: Iterable[str]) -> list[str]:
+    """What a host says by itself about the repositories that it has clones of. One with an odd name is left out."""
+    return [label for one in names if is_repository_label(label := f"repository:{one}")]
 
 
 def wanted(queue: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

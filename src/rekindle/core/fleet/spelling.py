@@ -15,6 +15,7 @@ from rekindle.core.quantities import seconds_in
 LONGEST = 3600.0
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 _MEMORY = re.compile(r"memory:([1-9][0-9]{0,5})g")
+_REPOSITORY = re.compile(r"repository:([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ADDRESS = re.compile(r"[A-Za-z0-9._\[\]:-]+:[0-9]{1,5}")
 #: A scheme, then perhaps a user, then the rest. A colon behind the user's name would begin a password.
@@ -29,8 +30,13 @@ def is_label(text: str) -> bool:
 
 
 def is_need(text: str) -> bool:
-    """Whether a job can need this of a host: a label, or memory (`memory:16g`)."""
-    return is_label(text) or gigabytes_in(text) is not None
+    """Whether a job can need this of a host: a label, memory (`memory:16g`), or a clone (`repository:shop`)."""
+    return is_label(text) or gigabytes_in(text) is not None or is_repository_label(text)
+
+
+def is_repository_label(text: str) -> bool:
+    """Whether a text says that a host has a clone of a repository."""
+    return _REPOSITORY.fullmatch(text) is not None
 
 
 def gigabytes_in(text: str) -> int | None:

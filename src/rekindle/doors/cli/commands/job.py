@@ -87,7 +87,10 @@ def job() -> None:
 @click.option("--zone", default="", metavar="ZONE", help="The time zone of --at and --every; default: yours.")
 @click.option("--fleet", is_flag=True, help="Let any host of the fleet do it, in its own clone of the repository here.")
 @click.option(
-    "--needs", multiple=True, metavar="LABEL", help="With --fleet: only a host with this label, or with memory:16g."
+    "--needs",
+    multiple=True,
+    metavar="LABEL",
+    help="With --fleet: only a host with this label (gpu, account:work), memory:16g, or a clone: repository:shop.",
 )
 @click.option("--wait", "waits", is_flag=True, help="Follow it until it ends; the exit status says how.")
 @json_option
