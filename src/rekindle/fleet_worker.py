@@ -175,7 +175,7 @@ class EngineRoom:
         return WorkerState(
             self.parts.settings.host,
             self.terms is not None,
-            self.parts.telling.state,
+            self.parts.telling.state or "ready",
             self.labels,
             self.capacity(),
             self.driving.driven,
@@ -283,7 +283,7 @@ class EngineRoom:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _listen(self) -> None:
-        """Take jobs from every queue that this host fits."""
+        """Take jobs from every queue that this host fits. Until the store has said so, it is not known to be ready."""
         state = self.parts.telling.state
         self.driving.drain(state == "draining")
         known = await asyncio.to_thread(self.parts.jobs.queues) if state == "ready" else []

@@ -95,7 +95,7 @@ def test_a_job_that_nobody_can_do_says_why_until_somebody_can() -> None:
         a, b = hosts["a"], hosts["b"]
         with_engine(hosts, the_server().address)
         told = b.run("job", "submit", "--fleet", "--agent", "scripted", "say x")
-        assert (told.returncode, "no worker is there; it waits" in told.stderr) == (0, True)
+        assert (told.returncode, "no worker is running; it waits" in told.stderr) == (0, True)
         first = told.stdout.strip()
         with working(a):
             until(lambda: b.json("job", "show", first)["job"]["status"] == "done", "the first job")
@@ -122,6 +122,22 @@ def test_a_job_that_nobody_can_do_says_why_until_somebody_can() -> None:
             a.ok("worker", "uncordon")
         with working(a, "--label", "tpu"):
             until(lambda: b.json("job", "show", job)["job"]["status"] == "done", "the second job")
+
+
+def test_a_host_that_was_cordoned_before_it_became_a_worker_takes_no_job() -> None:
+    with fleet_of("a") as hosts:
+        a = hosts["a"]
+        with_engine(hosts, the_server().address)
+        job = a.ok("job", "submit", "--fleet", "--agent", "scripted", "say x").strip()
+        a.ok("worker", "cordon")
+        a.ok("serve", "--stop")
+        with working(a):
+            until(lambda: "cordoned" in a.ok("fleet", "status"), "the host tells its state")
+            until(lambda: a.json("worker", "status")["state"] == "cordoned", "the worker knows its state")
+            assert a.json("job", "show", job)["job"]["status"] == "queued"
+            assert a.json("job", "show", job)["job"]["why"].endswith("a is cordoned")
+            a.ok("worker", "uncordon")
+            until(lambda: a.json("job", "show", job)["job"]["status"] == "done", "the job")
 
 
 def test_what_a_host_that_is_no_worker_is_told_about_draining_is_true() -> None:

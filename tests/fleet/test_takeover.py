@@ -53,6 +53,20 @@ def test_a_session_whose_host_died_in_mid_turn_goes_on_elsewhere_with_its_files(
         assert again.returncode == 4 and "already" in again.stderr
 
 
+def test_a_session_that_worked_in_the_checkout_goes_on_in_a_worktree_of_its_own() -> None:
+    with fleet_of("a", "b") as hosts:
+        a, b = hosts["a"], hosts["b"]
+        session = a.begin(BIRD, "write new.txt precious", options=("--policy", "ask"))
+        a.until_status(session, "asleep", "waiting", "idle", "ready")
+        until_copied(a, session)
+        b.ok("fleet", "takeover", session, "--host-is-gone")
+        b.ok("send", session, "say at home on b")
+        b.until_said(session, "at home on b")
+        tree = Path(b.show(session)["cwd"])
+        assert (tree / "new.txt").read_text().strip() == "precious"
+        assert git(tree, "rev-parse", "--abbrev-ref", "HEAD").strip() == f"rekindle/{session}"
+
+
 def test_a_host_that_was_only_cut_off_is_refused_ends_its_agent_and_keeps_what_it_had() -> None:
     with fleet_of("a", "b") as hosts:
         a, b = hosts["a"], hosts["b"]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from rekindle.core.quantities import duration
 from rekindle.doors.cli.amounts import used
 from rekindle.doors.cli.feature_progress import Board, fitting, headline, notes
-from rekindle.doors.cli.measure import duration
 
 
 def told(count: int, **first: Any) -> dict[str, Any]:

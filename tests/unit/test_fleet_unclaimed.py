@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rekindle.core.fleet.needs import queue_of
-from rekindle.core.fleet.unclaimed import Worker, why_unclaimed
+from rekindle.core.fleet.unclaimed import Worker, why_stalled, why_unclaimed
 
 A = Worker("a", "ready", ("gpu",), ("claude", "scripted"))
 B = Worker("b", "ready", (), ("scripted",))
@@ -16,7 +16,7 @@ B = Worker("b", "ready", (), ("scripted",))
     [
         (["scripted"], [], [A, B], ""),
         (["claude"], ["gpu"], [A, B], ""),
-        (["scripted"], [], [], "no worker is there"),
+        (["scripted"], [], [], "no worker is running"),
         (["scripted"], ["tpu"], [A, B], "no worker has the label tpu"),
         (
             ["scripted"],
@@ -57,3 +57,17 @@ B = Worker("b", "ready", (), ("scripted",))
 )
 def test_what_keeps_a_job_waiting(agents: list[str], labels: list[str], workers: list[Worker], why: str) -> None:
     assert why_unclaimed(queue_of(agents, labels), workers) == why
+
+
+@pytest.mark.parametrize(
+    ("seconds", "workers", "why"),
+    [
+        (605.0, [A, B], "host b was last seen 10 min 5 s ago; another host continues the job"),
+        (20.0, [B], "host b was last seen 20 s ago; no worker is running"),
+        (None, [A], "host b was never seen; another host continues the job"),
+    ],
+)
+def test_a_job_whose_host_is_silent_says_so_and_whether_another_can_take_it(
+    seconds: float | None, workers: list[Worker], why: str
+) -> None:
+    assert why_stalled(queue_of(["scripted"], []), "b", seconds, workers) == why

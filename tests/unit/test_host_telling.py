@@ -41,3 +41,15 @@ def test_an_answer_that_was_long_on_its_way_does_not_undo_that_a_host_is_drained
         assert telling.state == "draining", "the store has it too"
 
     played(story)
+
+
+def test_before_the_store_was_asked_a_host_is_not_taken_for_ready() -> None:
+    async def story(stage: Stage) -> None:
+        hosts = FakeHosts(stage.fleet, "a")
+        hosts.change("cordoned")
+        telling = HostTelling(hosts, stage.supervisor, stage.keepers)
+        assert telling.state is None
+        await telling.tell()
+        assert telling.state == "cordoned"
+
+    played(story)

@@ -195,6 +195,20 @@ def test_a_branch_that_was_deleted_too_is_made_again(repo: Path) -> None:
     assert ((top / "new.txt").read_text(), (top / "untracked.txt").read_text()) == ("new", "u")
 
 
+def test_a_branch_that_the_main_worktree_has_is_left_to_it(repo: Path, tmp_path: Path) -> None:
+    """A session that worked in a checkout of another host comes to a clone that has the same branch checked out."""
+    assert take(str(repo), SESSION, "turn 1 has ended", NOW) is not None
+    head, top = git(repo, "rev-parse", "HEAD"), tmp_path / SESSION
+    before = of_the_user(repo)
+    [told] = rebuild(Wanted(SESSION, str(top), str(top), f"rekindle/{SESSION}", str(repo)))
+    assert f"the branch rekindle/{SESSION}" in told
+    assert git(top, "rev-parse", "--abbrev-ref", "HEAD").strip() == f"rekindle/{SESSION}"
+    assert git(top, "rev-parse", "HEAD") == head
+    assert (top / "tracked.txt").read_text() == "edited by the user\n"
+    assert (top / "dirty.txt").read_text() == "mine"
+    assert of_the_user(repo) == before
+
+
 def test_without_a_snapshot_it_is_built_from_its_branch(repo: Path) -> None:
     made = make(str(repo), "x")
     shutil.rmtree(made.path or "")

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from rekindle.app import session_view
 from rekindle.app.session_names import meant
 from rekindle.app.session_view import AwayHost, SessionView
+from rekindle.core.fleet.needs import is_fleet_job
+from rekindle.core.quantities import duration
 from rekindle.core.session.activity import needs_daemon
 from rekindle.core.session.state import Session
 from rekindle.ports.hosts import SILENT_SECONDS, Hosts
@@ -62,7 +64,8 @@ class Elsewhere:
         view = replace(view, host=placed.host)
         if is_heard or not _is_in_doubt(session):
             return view
-        when = f"was last seen {silent:.0f} s ago" if silent is not None else "was never seen"
+        when = f"was last seen {duration(silent)} ago" if silent is not None else "was never seen"
+        is_job = is_fleet_job(session.job)  # the fleet's engine gives that to another host
         return replace(
             view,
             status="unknown",
@@ -70,9 +73,9 @@ class Elsewhere:
             is_running=False,
             needs_resume=False,
             reason="",
-            needs_you=True,
-            why=f"host {placed.host} {when}: whether its agent works is not known from here",
-            next=_takeover(session),
+            needs_you=not is_job,
+            why=f"host {placed.host} {when}; this host cannot see whether the agent works",
+            next=f"rekindle job show {session.job}" if is_job else _takeover(session),
             waits_until=None,
         )
 

@@ -15,7 +15,7 @@ from rekindle.app.jobs import JobService, ListedJobs, ShownJob, WaitedJob
 from rekindle.app.requests import JobRequest
 from rekindle.core.fleet.needs import is_fleet_job, queue_of_order, urgency
 from rekindle.core.fleet.spelling import is_need
-from rekindle.core.fleet.unclaimed import Worker, why_unclaimed
+from rekindle.core.fleet.unclaimed import Worker, why_stalled, why_unclaimed
 from rekindle.core.job import facts as jf
 from rekindle.core.job.order import JobOrder
 from rekindle.core.job.outcome import by_whom
@@ -219,14 +219,20 @@ class FleetJobService:
         )
 
     async def _with_reasons(self, placed: Sequence[PlacedJob]) -> list[JobRecord]:
-        """Jobs as they are shown. If nobody can take one that is due, that is said."""
+        """Jobs as they are shown. Says if nobody can take one that is due, or if its host is silent."""
         found = [await self._shown(one) for one in placed]
         waiting = [one for one in found if _is_due(one, self._clock())]
-        if not waiting:
+        driven = [one for one in found if one.status == "running" and one.host not in ("", self._placements.host)]
+        if not waiting and not driven:
             return found
-        workers = _workers(await asyncio.to_thread(self._hosts.everything))
+        hosts = await asyncio.to_thread(self._hosts.everything)
+        workers, seen = _workers(hosts), {one.host: one.seen_seconds_ago for one in hosts}
         queues = {one.job.id: queue_of_order(one.job.order) for one in placed}
-        reasons = {one.id: why_unclaimed(queues[one.id], workers) for one in waiting}
+        reasons = {one.id: why_unclaimed(queues[one.id], workers) for one in waiting} | {
+            one.id: why_stalled(queues[one.id], one.host, seen.get(one.host), workers)
+            for one in driven
+            if seen.get(one.host, SILENT_SECONDS) >= SILENT_SECONDS
+        }
         return [
             replace(one, why=reasons[one.id], next="rekindle fleet status") if reasons.get(one.id) else one
             for one in found

@@ -26,3 +26,11 @@ def dollars_in(text: str) -> float | None:
     except ValueError:
         return None
     return found if 0 < found < math.inf else None
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its largest units."""
+    minutes, left = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (left if not hours else 0, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"

@@ -36,8 +36,8 @@ class HostTelling:
         self.agents: tuple[str, ...] = ()
         #: why this host can take no jobs at the moment, though it is a worker
         self.trouble = ""
-        #: as the store has it: what a person has made of this host
-        self.state: HostState = "ready"
+        #: as the store has it: what a person has made of this host; None: the store was not asked yet
+        self.state: HostState | None = None
         #: how often a person has changed it here
         self._changes = 0
         self._running: tuple[RunningAttempt, ...] = ()

@@ -162,7 +162,7 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
                 git.output("worktree", "lock", "--reason", UNFINISHED, top)
             return entry.branch or f"commit {(entry.head or '')[:10]}"
         raise _lost(wanted, "git could not link it again; run `git worktree prune`, and it is built from its branch")
-    branch = snapshot.branch if snapshot is not None else wanted.branch
+    branch = _free_branch(wanted, git, snapshot)
     commit = snapshot.head if snapshot is not None else None
     if branch is not None and git.line("rev-parse", "--quiet", "--verify", f"refs/heads/{branch}") is not None:
         words: tuple[str, ...] = (top, branch)
@@ -178,6 +178,17 @@ def _register(wanted: Wanted, git: Git, top: str, entry: Registered | None, snap
         how = f"commit {commit[:10]}"
     git.output("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", UNFINISHED, *words)
     return how
+
+
+def _free_branch(wanted: Wanted, git: Git, snapshot: Snapshot | None) -> str | None:
+    """The branch that the agent had checked out, if no other worktree has it; else the session's own.
+
+    A session that worked in a checkout of another host comes to a clone whose main worktree may have that branch.
+    """
+    if snapshot is None:
+        return wanted.branch
+    is_taken = snapshot.branch is not None and any(one.branch == snapshot.branch for one in registered(git))
+    return wanted.branch if is_taken and wanted.branch is not None else snapshot.branch
 
 
 def _is_half_built(top: str) -> bool:

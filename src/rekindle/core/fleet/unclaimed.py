@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rekindle.core.fleet.needs import has, is_for, wanted
+from rekindle.core.quantities import duration
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Worker:
 def why_unclaimed(queue: str, workers: Sequence[Worker]) -> str:
     """Why no worker that is there takes jobs of this queue; empty: one does, or will when it has room."""
     if not workers:
-        return "no worker is there"
+        return "no worker is running"
     fitting = [one for one in workers if one.fits(queue)]
     if not fitting:
         return _lacking(queue, workers)
@@ -41,6 +42,13 @@ def why_unclaimed(queue: str, workers: Sequence[Worker]) -> str:
     if all(one.trouble for one in open_):
         return f"no worker that fits takes jobs now: {open_[0].host} says that {open_[0].trouble}"
     return ""
+
+
+def why_stalled(queue: str, host: str, seconds: float | None, workers: Sequence[Worker]) -> str:
+    """What is said of a job whose host is silent. `seconds`: since it was last seen; None: nobody ever saw it."""
+    seen = "was never seen" if seconds is None else f"was last seen {duration(seconds)} ago"
+    why = why_unclaimed(queue, [one for one in workers if one.host != host])
+    return f"host {host} {seen}; {why or 'another host continues the job'}"
 
 
 def _lacking(queue: str, workers: Sequence[Worker]) -> str:

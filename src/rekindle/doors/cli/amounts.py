@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rekindle.doors.cli.measure import duration
+from rekindle.core.quantities import duration
 
 
 def used(tokens: int, cost: float | None) -> list[str]:

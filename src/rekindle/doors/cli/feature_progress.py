@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import used
-from rekindle.doors.cli.measure import counted, duration
+from rekindle.doors.cli.measure import counted
 from rekindle.doors.cli.next_step import next_step
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable, quoted
 from rekindle.doors.cli.amounts import used
-from rekindle.doors.cli.measure import counted, duration
+from rekindle.doors.cli.measure import counted
 from rekindle.doors.cli.next_step import next_step
 
 Told = dict[str, Any]

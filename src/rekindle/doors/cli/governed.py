@@ -5,8 +5,8 @@ Light standard library only: `ps` and `rekindle` with no command start fast.
 
 from __future__ import annotations
 
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable
-from rekindle.doors.cli.measure import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

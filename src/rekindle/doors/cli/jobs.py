@@ -30,7 +30,7 @@ def line(job: Told, now: float) -> str:
         status = job["status"]
     at = f"  at {clock_time(job['next_at'], now)}" if job["next_at"] is not None else ""
     host = f"  on {printable(job['host'])}" if job["host"] else ""
-    why = f"  ({printable(job['why'])})" if job["status"] == "queued" and job["why"] else ""
+    why = f"  ({printable(job['why'])})" if job["status"] in ("queued", "running") and job["why"] else ""
     return f"{job['id']}  {status:9}  {printable(job['title'])}{at}{host}{why}"
 
 
@@ -46,7 +46,7 @@ def lines(job: Told, now: float) -> list[str]:
         word = {"resume": "tried again (resume)", "fresh": "tried again (fresh)"}.get(job["retry"], "goes on")
         found.append(f"  {word} at {clock_time(job['next_at'], now)}")
     if not job["every"]:
-        found.append(f"  {job['retries_left']} of {job['retries']} retries left; resumed {_times(job['resume_count'])}")
+        found.append(f"  {job['retries_left']} of {job['retries']} retries left; {_times(job['resume_count'])}")
     if job["claude_session_id"] is not None:
         saved = clock_time(job["claude_session_saved_at"] / 1000, now)
         found.append(f"  conversation {printable(job['claude_session_id'])}, saved {saved}")
@@ -94,7 +94,7 @@ def snapshot_lines(job: Told, kept: list[Told], now: float) -> list[str]:
 
 
 def _times(count: int) -> str:
-    return {0: "never", 1: "once"}.get(count, f"{count} times")
+    return {0: "never resumed", 1: "resumed once"}.get(count, f"resumed {count} times")
 
 
 def _step(step: Told) -> str:

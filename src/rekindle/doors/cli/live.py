@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import click
 
 from rekindle.agents.base.conversation import ConversationEntry
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.amounts import clock_time, used
-from rekindle.doors.cli.measure import counted, duration
+from rekindle.doors.cli.measure import counted
 from rekindle.ports.conversations import FollowedConversation
 
 #: How often to ask for a session's state; after the end of a turn, how long to wait for the answer.

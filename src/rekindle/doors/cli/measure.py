@@ -141,14 +141,6 @@ def short_span(seconds: float) -> str:
     return f"{max(0, int(seconds))}s"
 
 
-def duration(seconds: float) -> str:
-    """A span of time in its largest units."""
-    minutes, left = divmod(max(0, int(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = [(hours, "h"), (minutes, "min"), (left if not hours else 0, "s")]
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
-
-
 def from_home(path: str, home: str) -> str:
     """A path as people write it."""
     if home and (path == home or path.startswith(home.rstrip(os.sep) + os.sep)):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from rekindle.core.quantities import duration
 from rekindle.core.report.contents import ContextPoint, MorningReport, Phase, Story
 from rekindle.doors.cli.html_text import escape
-from rekindle.doors.cli.measure import counted, duration, short_number
+from rekindle.doors.cli.measure import counted, short_number
 
 _WIDTH: Final = 1000
 _HIGH: Final = 160

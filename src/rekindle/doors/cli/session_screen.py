@@ -6,12 +6,12 @@ value may be empty.
 
 from __future__ import annotations
 
+from rekindle.core.quantities import duration
 from rekindle.core.session.words import BUSY, CUT, OVER, WITHOUT_AGENT
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.measure import (
     cells,
     counted,
-    duration,
     fitted,
     fitted_path,
     from_home,

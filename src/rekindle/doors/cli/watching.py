@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli import questions
 from rekindle.doors.cli.amounts import used
 from rekindle.doors.cli.attached import Attached
 from rekindle.doors.cli.leaving import left_behind
 from rekindle.doors.cli.live import LiveView, View, follow_until
-from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import daemon, who
 from rekindle.doors.cli.outcome import INTERRUPTED, report
 from rekindle.doors.cli.printing import print_lines

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from rekindle.core.fleet.forgetting import FORGOTTEN_AFTER
+from rekindle.core.quantities import duration
 from rekindle.core.terminal_text import printable, quoted
-from rekindle.doors.cli.measure import duration
 from rekindle.doors.cli.options import complete_sessions, daemon, json_option, print_json
 from rekindle.doors.cli.printing import print_lines
 from rekindle.doors.cli.use_cases import use_cases
