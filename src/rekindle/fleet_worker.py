@@ -74,7 +74,7 @@ def check_worker(environment: Mapping[str, str], labels: tuple[str, ...]) -> Non
         raise _no_engine()
     for label in labels:
         if not is_label(label):
-            raise UsageError(f"{label!r} is not a label", "use small letters, digits, dots and dashes")
+            raise UsageError(f"{label!r} is not a label", "use lower-case letters, digits, dots and dashes")
     try:
         import temporalio  # noqa: F401
     except ModuleNotFoundError as error:

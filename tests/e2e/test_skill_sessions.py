@@ -104,6 +104,17 @@ def test_a_skill_is_worked_from_its_first_phase_to_its_end(desk: Desk) -> None:
     assert "review" in desk.ok("next", "sessions/login")
 
 
+def test_a_skill_that_may_follow_but_is_not_there_is_not_offered_as_a_command(desk: Desk) -> None:
+    desk.begin()
+    assert "review  not installed: there is no .claude/skills/review/SKILL.md" in desk.ok("next", "sessions/login")
+
+
+def test_before_the_first_session_every_refusal_says_how_to_begin_one(desk: Desk) -> None:
+    assert "rekindle session activate DIR SKILL" in desk.session("find").stderr
+    for words in (("continue",), ("resume",), ("phase", "1"), ("show",)):
+        assert desk.refused(2, *words)["hint"] == "begin one: rekindle session activate DIR SKILL", words
+
+
 def test_a_skill_that_is_not_there_leaves_no_folder_behind(desk: Desk) -> None:
     assert "there is no skill" in desk.refused(2, "activate", "sessions/typo", "nothing")["message"]
     assert not (desk.folder.parent / "typo").exists()

@@ -62,6 +62,8 @@ def test_a_key_is_made_with_its_folder_and_never_replaced(machine: Machine) -> N
     before = key.read_text()
     again = machine.run("fleet", "key", str(key))
     assert (again.returncode, "exists already" in again.stderr, key.read_text()) == (2, True, before)
+    other = machine.home / "other.key"
+    assert machine.json("fleet", "key", str(other)) == {"fleet_key_file": str(other)} and other.exists()
 
 
 def test_a_setting_that_cannot_be_right_is_refused_and_a_daemon_that_does_not_see_it_is_named() -> None:
@@ -73,6 +75,28 @@ def test_a_setting_that_cannot_be_right_is_refused_and_a_daemon_that_does_not_se
         a.ok("ps")
         told = a.run("config", "set", "fleet_labels", "big")
         assert "does not see that yet: rekindle serve --stop" in told.stderr
+        told = a.run("config", "set", "fleet_key_file", "relative.key")
+        assert (told.returncode, "the full path of a file" in told.stderr) == (2, True)
+
+
+def test_a_daemon_that_cannot_reach_its_store_says_why_and_what_to_check() -> None:
+    with fleet_of("a") as hosts:
+        a, gone = hosts["a"], free_port()
+        a.ok("config", "set", "store_url", f"postgresql://me@127.0.0.1:{gone}/x")
+        told = a.run("ps")
+        assert told.returncode == 1
+        assert (
+            f"rekindle: the daemon did not start: postgresql://me@127.0.0.1:{gone}/x cannot be reached" in told.stderr
+        )
+        assert " — check that the server is running" in told.stderr and "; its log is " in told.stderr
+        assert told.stderr.count(" — ") == 1
+
+
+def test_a_host_does_not_call_itself_gone() -> None:
+    with fleet_of("a") as hosts:
+        a = hosts["a"]
+        first = a.ok("fleet", "status").splitlines()[1]
+        assert first.startswith("host a: ") and "gone" not in first, first
 
 
 def test_a_job_that_the_engine_did_not_take_is_not_left_behind() -> None:
@@ -87,7 +111,7 @@ def test_a_job_that_the_engine_did_not_take_is_not_left_behind() -> None:
         with working(a):
             state = until(lambda: (one := a.json("worker", "status"))["trouble"] and one, "the trouble")
             assert (state["is_worker"], "cannot be reached" in state["trouble"]) == (True, True)
-            assert "It can take no jobs for now" in a.ok("worker", "status")
+            assert "It cannot take jobs at the moment" in a.ok("worker", "status")
 
 
 def test_a_job_that_nobody_can_do_says_why_until_somebody_can() -> None:
@@ -108,7 +132,7 @@ def test_a_job_that_nobody_can_do_says_why_until_somebody_can() -> None:
             assert (shown["status"], shown["why"]) == ("queued", "no worker has the label tpu")
             assert "(no worker has the label tpu)" in b.ok("job", "list")
             lines = b.ok("fleet", "status").splitlines()
-            assert lines[1].startswith("host a: ready, seen ") and lines[2].startswith("host b: no worker, seen ")
+            assert lines[1].startswith("host a: ready, seen ") and lines[2].startswith("host b: not a worker, seen ")
             assert any(one.startswith("memory:") for one in a.json("worker", "status")["labels"])
             big = b.run("job", "submit", "--fleet", "--needs", "memory:999999g", "--agent", "scripted", "say y")
             assert "no worker has the label memory:999999g; it waits" in big.stderr
@@ -144,8 +168,8 @@ def test_what_a_host_that_is_no_worker_is_told_about_draining_is_true() -> None:
     with fleet_of("a") as hosts:
         a = hosts["a"]
         a.ok("ps")
-        assert "is no worker" in a.ok("worker", "status")
-        assert "If it becomes one, it is draining: rekindle worker uncordon" in a.ok("worker", "drain")
+        assert "is not a worker" in a.ok("worker", "status")
+        assert "If it becomes one, it starts draining: `rekindle worker uncordon`" in a.ok("worker", "drain")
 
 
 def test_the_doctor_says_what_keeps_a_host_from_its_fleet() -> None:

@@ -121,7 +121,7 @@ class SkillMoves:
         fields = ", ".join(map(str, phase.proof.get("required", []))) or "see the skill"
         if not given:
             raise MoveRefused(
-                f"{phase.text} is left with a proof, and none was given",
+                f"{phase.text} needs a proof when you leave it, and none was given",
                 f"--proof - with a JSON object on standard input ({fields}); {self._sessions.moves(state)}",
                 details={"schema": phase.proof},
             )

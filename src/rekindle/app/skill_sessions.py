@@ -22,6 +22,8 @@ from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.skills import MoveRefused, NoSkillSession, ProofChecker, SkillFiles, SkillFolders, SkillSessionHeld
 
 LONGEST_ENTRY = 1 << 20
+#: What to type if there is no skill session yet.
+BEGIN = "begin one: rekindle session activate DIR SKILL"
 By = Literal["agent", "person"]
 
 
@@ -84,7 +86,7 @@ class SkillSessions:
         bad = [one for one in found if one.problem]
         if held:
             raise self.held(held[0].folder, held[0].holder or 0)
-        raise NoSkillSession(telling.NO_SESSION, bad[0].problem if bad else "")
+        raise NoSkillSession(telling.NO_SESSION, bad[0].problem if bad else BEGIN)
 
     def at_work(self, given: str | None) -> str:
         """The folder that a command of a working agent means: the given one, mine, my pane's. Never a guess."""
@@ -98,7 +100,7 @@ class SkillSessions:
         if len(free) == 1 and self.by() == "person":
             return free[0].folder
         hint = "name its folder, or claim one first: rekindle session continue DIR"
-        raise NoSkillSession("this process holds no skill session", hint if found else telling.NO_SESSION)
+        raise NoSkillSession("this process holds no skill session", hint if found else BEGIN)
 
     def to_show(self, given: str | None) -> str:
         """The folder that a reading command means: the given one, mine, my pane's, else the newest of all."""
@@ -107,7 +109,7 @@ class SkillSessions:
         found = sorted(self.folders.seen(), key=lambda one: one.newest, reverse=True)
         best = in_use(found, self.folders.me().pane) or next(iter(found), None)
         if best is None:
-            raise NoSkillSession(telling.NO_SESSION, "`rekindle session activate FOLDER SKILL` begins one")
+            raise NoSkillSession(telling.NO_SESSION, BEGIN)
         return best.folder
 
     def load(self, folder: str) -> SkillState:
@@ -337,7 +339,7 @@ class SkillSessions:
         """Raise NoSkillSession if a session is over: it is never activated again."""
         if state.lifecycle == lifecycle.COMPLETED:
             offered = ", ".join(state.next_skills)
-            hint = f"next skills: {offered}" if offered else "start a new session: rekindle session activate DIR SKILL"
+            hint = f"next skills: {offered}" if offered else "begin a new one: rekindle session activate DIR SKILL"
             raise NoSkillSession(
                 telling.COMPLETED, hint, code="completed", details={"nextSkills": list(state.next_skills)}
             )

@@ -255,6 +255,10 @@ def governor_keys() -> Iterator[SettingKey]:
     )
 
 
+def _file(name: str, about: str) -> SettingKey:
+    return SettingKey(name, about, reads=spelling.is_file, like="the full path of a file", sample="/etc/rekindle/file")
+
+
 def fleet_keys() -> Iterator[SettingKey]:
     """The keys that make this machine a host of a fleet."""
     yield SettingKey(
@@ -265,7 +269,7 @@ def fleet_keys() -> Iterator[SettingKey]:
         like="postgresql://USER@HOST:PORT/DATABASE; a password belongs in a file of its own (store_password_file)",
         sample="postgresql://rekindle@db.example.org/rekindle",
     )
-    yield SettingKey("store_password_file", "A file (0600) with the password for it.")
+    yield _file("store_password_file", "A file (0600) with the password for it.")
     yield SettingKey(
         "fleet_host",
         "The name of this host in the fleet; unless you set it, the machine's name.",
@@ -273,26 +277,26 @@ def fleet_keys() -> Iterator[SettingKey]:
         like="letters, digits, dots and dashes",
         sample="build-1",
     )
-    yield SettingKey("fleet_key_file", "A file (0600) with the key that copies of sessions are sealed with.")
+    yield _file("fleet_key_file", "A file (0600) with the key that copies of sessions are sealed with.")
     yield SettingKey(
         "fleet_blobs",
         "Where those copies are: in the store, or in a folder that all hosts mount.",
         built_in="postgresql",
         reads=spelling.is_blobs,
-        like="postgresql, or the whole path of a folder that all hosts mount",
+        like="postgresql, or the full path of a folder that all hosts mount",
     )
     yield SettingKey(
         "fleet_repositories",
-        "Where repositories are fetched from: NAME=ADDRESS, with blanks between.",
+        "Where repositories are fetched from: NAME=ADDRESS, separated by spaces.",
         reads=spelling.are_sources,
-        like="NAME=ADDRESS, with blanks between, such as '*=ssh://git@example.org/{name}.git', with no password in it",
+        like="NAME=ADDRESS, separated by spaces, such as '*=ssh://git@example.org/{name}.git', with no password in it",
         sample="*=ssh://git@example.org/{name}.git",
     )
     yield SettingKey(
         "fleet_labels",
-        "What this host has, for jobs that need it: words with blanks between.",
+        "What this host has, for jobs that need it: words separated by spaces.",
         reads=spelling.are_labels,
-        like="words of small letters, digits, dots and dashes, or account:NAME, with blanks between",
+        like="words of lower-case letters, digits, dots and dashes, or account:NAME, separated by spaces",
         sample="gpu",
     )
     yield SettingKey(
@@ -323,10 +327,10 @@ def _fleet_ways() -> Iterator[SettingKey]:
         sample="temporal.example.org:7233",
     )
     yield SettingKey("temporal_namespace", "The namespace of the fleet there.", built_in="default")
-    yield SettingKey("temporal_tls_ca", "A file with the certificates that prove the server's; this turns TLS on.")
-    yield SettingKey("temporal_tls_cert", "A file with the certificate of this host, for TLS.")
-    yield SettingKey("temporal_tls_key", "A file (0600) with its key.")
-    yield SettingKey("temporal_api_key_file", "A file (0600) with a key for the server's API.")
+    yield _file("temporal_tls_ca", "A file with the certificates that prove the server's; this turns TLS on.")
+    yield _file("temporal_tls_cert", "A file with the certificate of this host, for TLS.")
+    yield _file("temporal_tls_key", "A file (0600) with its key.")
+    yield _file("temporal_api_key_file", "A file (0600) with a key for the server's API.")
 
 
 def notify_keys() -> Iterator[SettingKey]:

@@ -213,7 +213,9 @@ def _not_started(places: Places, process: subprocess.Popen[bytes], before: int) 
         return NoDaemon(
             f"the daemon (pid {process.pid}) is still starting", f"ask again; its log is {places.daemon_log}"
         )
-    return NoDaemon(f"the daemon did not start{_last_word(places.daemon_log, before)}", f"see {places.daemon_log}")
+    why, _, remedy = _last_word(places.daemon_log, before).partition(" — ")
+    log = f"its log is {places.daemon_log}"
+    return NoDaemon(f"the daemon did not start{why}", f"{remedy}; {log}" if remedy else log)
 
 
 def launched(log: int, says: int) -> subprocess.Popen[bytes]:

@@ -7,6 +7,7 @@ number misses a fact, and whoever was overtaken is refused in the transaction in
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -40,6 +41,8 @@ _ALIVE: Final = {
 #: Any number that no other program would choose for its own lock in the same database.
 _WRITERS: Final = 0x72656B696E646C65 >> 1
 #: SQLSTATEs with words of their own.
+#: How a server says it while a connection is made: then there is no code.
+_MISSING = re.compile(r'database ".*" does not exist')
 _FULL, _NO_PASSWORD, _BAD_PASSWORD, _NO_DATABASE, _LATE = "53100", "28000", "28P01", "3D000", "55P03"
 _NO_RIGHT, _READ_ONLY, _CROWDED = "42501", "25006", "53300"
 #: What the server says while it lets nobody else in: a connection that was refused has no SQLSTATE.
@@ -69,7 +72,7 @@ def parsed(place: str, password: str | None = None) -> sa.URL:
 
 def shown_place(url: sa.URL) -> str:
     """The address as messages and logs may show it: no password, and nothing that stands behind the database's name."""
-    return url.set(password=None, query={}, drivername=SCHEME).render_as_string()
+    return url._replace(password=None).set(query={}, drivername=SCHEME).render_as_string()
 
 
 def way_to(url: sa.URL) -> dict[str, Any]:
@@ -150,23 +153,34 @@ def explain(error: sa.exc.DBAPIError, place: str) -> StoreError:
     if (hint := tls_remedy(words)) is not None:
         return StoreError(f"{place} cannot be reached: {words}", hint, code="store_refused")
     if code == _FULL:
-        return StoreError(f"{place} cannot grow: the server's disk is full", "Free some room there.", code="disk_full")
+        return StoreError(f"{place} cannot grow: the server's disk is full", "free some room there", code="disk_full")
     if code in (_NO_PASSWORD, _BAD_PASSWORD) or "password" in words:
-        hint = "See store_url and store_password_file in the settings, and pg_hba.conf on the server."
-        return StoreError(f"{place} refused to let rekindle in", hint, code="store_refused")
-    if code == _NO_DATABASE:
-        return StoreError(f"{place}: there is no such database", "Make it (createdb), or correct store_url.")
+        hint = "check the user in store_url, the password in store_password_file, and pg_hba.conf on the server"
+        return StoreError(f"{place} refused the login", hint, code="store_refused")
+    if code == _NO_DATABASE or _MISSING.search(words):
+        return StoreError(f"{place}: there is no such database", "make it (createdb), or correct store_url")
     if code == _LATE:
-        return StoreError(f"{place}: another host writes for more than {LOCK_SECONDS} s", "Try again.", code="busy")
+        return StoreError(f"{place}: another host writes for more than {LOCK_SECONDS} s", "try again", code="busy")
     if code == _CROWDED or (code is None and any(one in words for one in _CROWDED_WORDS)):
-        hint = "Raise max_connections there (or the role's limit): each host needs up to 16."
+        hint = "raise max_connections there (or the role's limit): each host needs up to 16"
         return StoreError(f"{place} has no connection left for this host", hint, code="store_away")
     if code == _NO_RIGHT:
-        hint = "Make the role of store_url the owner of the database (docs/fleet.md), or grant it what is missing."
+        hint = "make the role of store_url the owner of the database (docs/fleet.md), or grant it what is missing"
         return StoreError(f"{place}: {words}", hint, code="store_refused")
     if code == _READ_ONLY:
-        hint = "It is a standby, or is set to read only: let store_url lead to the server that takes writes."
+        hint = "it is a standby, or is set to read only: point store_url at the server that takes writes"
         return StoreError(f"{place} takes no writes", hint, code="store_away")
     if code is None or code.startswith(("08", "57P")) or error.connection_invalidated:
-        return StoreError(f"{place} cannot be reached: {words}", "See whether the server runs.", code="store_away")
-    return StoreError(f"{place}: {words}", "See the server's log.")
+        return StoreError(f"{place} cannot be reached: {words}", _remedy(words), code="store_away")
+    return StoreError(f"{place}: {words}", "see the server's log")
+
+
+def _remedy(words: str) -> str:
+    """What to check if no connection was made, by the words of libpq: there is no code for that."""
+    if "resolve host" in words or "translate host name" in words:
+        return "check the host in store_url, and this machine's DNS"
+    if "SSL" in words or "certificate" in words:
+        return "check sslmode and sslrootcert in store_url, and TLS on the server"
+    if "connection option" in words or "connection string" in words:
+        return "correct what follows the `?` in store_url"
+    return "check that the server is running, and that this host can reach it"

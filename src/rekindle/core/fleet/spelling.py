@@ -84,6 +84,11 @@ def are_sources(text: str) -> bool:
     return all(name and address and _SECRET.match(address) is None for name, _, address in parted)
 
 
+def is_file(text: str) -> bool:
+    """Whether a text is the whole path of a file: the daemon has a working folder of its own."""
+    return text.startswith("/") and "\0" not in text
+
+
 def is_blobs(text: str) -> bool:
     """Whether a text says where copies are: in the store, or in a folder with its whole path."""
     return text == "postgresql" or text.startswith("/")

@@ -9,6 +9,9 @@ from rekindle.core.skill.state import SkillState
 from rekindle.core.terminal_text import printable
 from rekindle.doors.cli.next_step import next_step
 
+#: How each kind of move reads before the phase.
+_MOVES = {"begin": "began at", "next": "moved to", "back": "went back to", "skip": "skipped to", "same": "stayed at"}
+
 
 def title_of(one: SeenSession) -> str:
     """A session in a few words."""
@@ -40,7 +43,7 @@ def shown_lines(state: SkillState, folder: str, holder: object, moves: str) -> I
         yield "    " + next_step(f"rekindle answer {printable(state.question.id)} OPTION")
     for move in state.phase_moves[-5:]:
         why = f", approved by {move.approved_by}: {move.reason}" if move.approved_by else ""
-        yield printable(f"  {move.at} {move.kind} {move.phase}{why}")
+        yield printable(f"  {move.at} {_MOVES.get(move.kind, move.kind)} {move.phase}{why}")
     if state.resumes:
         last = state.resumes[-1]
         proof = last.proof

@@ -132,7 +132,7 @@ def edit_() -> None:
 def _restart(key: str) -> None:
     """Say it if a daemon runs that does not see the change."""
     if is_read_once(key) and use_cases().daemon().is_served():
-        told = "The daemon that runs does not see that yet: rekindle serve --stop; the next command starts a new one."
+        told = "The running daemon does not see that yet: rekindle serve --stop; the next command starts a new one."
         click.echo(told, err=True)
 
 

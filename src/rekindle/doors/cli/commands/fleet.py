@@ -23,15 +23,15 @@ _AT_REST = ("completed", "cancelled", "failed", "asleep", "interrupted", "dead")
 
 @click.group()
 def fleet() -> None:
-    """Hosts that share one store: which has which session, and taking one over from a host that is gone."""
+    """Show the hosts that share one store, and take over a session from a host that is gone."""
 
 
-@fleet.command(short_help="List the hosts, and the sessions of all of them.")
+@fleet.command(short_help="List all hosts, and their sessions.")
 @json_option
 def status(as_json: bool) -> None:
-    """List the hosts, with when each was last seen; those that are gone come last.
+    """List the hosts and when each was last seen, then the sessions and how far each copy is behind.
 
-    Then list the sessions, with how far the copy of each is behind.
+    Hosts that may be gone come last.
     """
     told = _ask("fleet_status")
     print_json(told) if as_json else print_lines(_lines(told))
@@ -39,12 +39,12 @@ def status(as_json: bool) -> None:
 
 @fleet.command(short_help="Continue a session of a host that is gone.")
 @click.argument("session", shell_complete=complete_sessions)
-@click.option("--host-is-gone", is_flag=True, help="The host that has it is gone for good, or its agent has ended.")
+@click.option("--host-is-gone", is_flag=True, help="Its host is gone for good, or its agent has ended.")
 @json_option
 def takeover(session: str, host_is_gone: bool, as_json: bool) -> None:
-    """Continue a session here that another host had: the same conversation, from what was copied off that host.
+    """Continue another host's session here: the same conversation, from what was copied off that host.
 
-    That host is refused from then on, and keeps what it has. Give the whole id of the session.
+    From then on that host can no longer change the session; it keeps its files. Give the session's whole id.
     """
     told = _ask("fleet_take_over", session=session, host_is_gone=host_is_gone)
     if as_json:
@@ -76,14 +76,18 @@ def forget(host: str, as_json: bool) -> None:
 
 @fleet.command(short_help="Make the key of a new fleet.")
 @click.argument("file", type=click.Path())
-def key(file: str) -> None:
-    """Make the key of a new fleet, in a new FILE (0600). Copy it to every host, and set fleet_key_file."""
+@json_option
+def key(file: str, as_json: bool) -> None:
+    """Make the key of a new fleet, in a new FILE (0600). Copy it to every host and set fleet_key_file there."""
     use_cases().make_fleet_key(file)
+    if as_json:
+        print_json({"fleet_key_file": os.path.abspath(file)})
+        return
     where = printable(os.path.abspath(file))
     print_lines(
         [
-            f"The key is in {where}. Without it, nothing that is kept off the hosts can be read.",
-            "  next, on every host, with a copy of this file (0600) there:",
+            f"The key is in {where}. Without it, nobody can read the copies that are kept off the hosts.",
+            "  next: copy this file (0600) to every host, then type there:",
             f"  rekindle config set fleet_key_file {where}",
         ]
     )
@@ -105,14 +109,18 @@ def _lines(told: dict[str, Any]) -> list[str]:
 
 def _raw_lines(told: dict[str, Any]) -> list[str]:
     placed = {one["id"]: one["host"] for one in told["sessions"]}
-    heard = {one["host"] for one in told["hosts"] if one["seen_seconds_ago"] < SILENT_SECONDS}
-    found = [f"This is host {told['host']}.", *(_host(one, placed) for one in told["hosts"])]
+    # this host has just answered, whenever it last reported
+    hosts = [{**one, "seen_seconds_ago": 0.0} if one["host"] == told["host"] else one for one in told["hosts"]]
+    heard = {one["host"] for one in hosts if one["seen_seconds_ago"] < SILENT_SECONDS}
+    found = [f"This is host {told['host']}.", *(_host(one, placed) for one in hosts)]
+    if told["host"] not in heard:
+        found.insert(1, f"host {printable(told['host'])}: starting, has not reported yet")
     for one in told["sessions"]:
         where = "here" if one["here"] else f"on {one['host']}"
         where = f"{where}, arriving" if one["arriving"] else where
         status = one["status"]
         if one["host"] not in heard and status not in _AT_REST:
-            status = f"unknown ({status} when last told)"
+            status = f"unknown ({status} at its last report)"
         found.append(f"{one['id']}  {where}  {status}  {_behind(one['behind'])}  {one['title']}")
     return found if told["sessions"] else [*found, "There are no sessions."]
 
@@ -123,14 +131,14 @@ def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
     most = f" of at most {report['capacity']}" if report["capacity"] is not None else ""
     is_silent = one["seen_seconds_ago"] >= SILENT_SECONDS
     is_long_gone = one["seen_seconds_ago"] >= FORGOTTEN_AFTER
-    then = " when it last told" if is_silent else ""
+    then = " at its last report" if is_silent else ""
     still = [each["session"] for each in report["running"] if placed.get(each["session"], one["host"]) != one["host"]]
     about = [
         f"host {one['host']}: {_state(one)}, {_seen(one['seen_seconds_ago'], is_silent=is_silent)}",
         f"{report['in_use']}{most} agents at work{then}",
         f"{one['sessions']} sessions" if one["sessions"] != 1 else "1 session",
         *([f"still runs {', '.join(still)}, which another host has"] if still and not is_silent else []),
-        *([f"can take no jobs: {report['trouble']}"] if report["trouble"] else []),
+        *([f"cannot take jobs: {report['trouble']}"] if report["trouble"] else []),
         *([f"labels {' '.join(report['labels'])}"] if report["labels"] else []),
         *([f"rekindle {report['version']}"] if report["version"] else []),
         *([f"if it is gone for good: rekindle fleet forget {quoted(one['host'])}"] if is_long_gone else []),
@@ -141,7 +149,7 @@ def _host(one: dict[str, Any], placed: dict[str, str]) -> str:
 def _state(one: dict[str, Any]) -> str:
     """What it is for the fleet's jobs. Earlier versions do not tell whether they take any."""
     if one["report"].get("is_worker") is False:
-        return "no worker" if one["state"] == "ready" else f"no worker, {one['state']}"
+        return "not a worker" if one["state"] == "ready" else f"not a worker, {one['state']}"
     return str(one["state"])
 
 

@@ -24,7 +24,7 @@ def _local_option(function: click.decorators.FC) -> click.decorators.FC:
     "--agent",
     type=click.Choice(["claude", "codex", "gemini", "qwen", "copilot"]),
     default="claude",
-    help="The others than claude only get their skill session back at the start of a conversation.",
+    help="All but claude only get their skill session back when a conversation starts.",
 )
 @json_option
 def install(local: bool, agent: str, as_json: bool) -> None:

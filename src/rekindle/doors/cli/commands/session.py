@@ -30,15 +30,15 @@ LONGEST = 1 << 20
 
 @click.group()
 def session() -> None:
-    """Skill sessions; conversations are `ps`, `show`, `resume`.
+    """Work through skills, phase by phase (for conversations: `ps`, `show`, `resume`).
 
     \b
     rekindle session activate sessions/login build    begin the skill `build` in a folder
     rekindle session phase 1                          move on (`show` says which moves are open)
-    rekindle session log sessions/login/BUILD_LOG.md  write an entry of the log, from standard input
-    rekindle session resume                           go on after an interruption, at the same phase
+    rekindle session log sessions/login/BUILD_LOG.md  add a log entry, from standard input
+    rekindle session resume                           continue after an interruption, at the same phase
 
-    A skill is .claude/skills/NAME/SKILL.md of the repository, or of your home; its front matter declares its phases.
+    A skill is .claude/skills/NAME/SKILL.md in the repository or in your home; its front matter declares its phases.
     """
 
 
@@ -84,7 +84,7 @@ def _dir_option(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def _pid_option(function: click.decorators.FC) -> click.decorators.FC:
-    return click.option("--pid", type=int, help="The process that holds it; default: the agent or shell that calls.")(
+    return click.option("--pid", type=int, help="The process that holds it; default: the calling agent or shell.")(
         function
     )
 
@@ -98,7 +98,7 @@ def _pid_option(function: click.decorators.FC) -> click.decorators.FC:
 def activate(dir_: str, skill: str, parameters: str | None, pid: int | None, as_json: bool) -> None:
     """Begin SKILL in the folder DIR, or activate it again.
 
-    A new process takes over what is stored; nothing of it is lost.
+    A new process takes over the stored state; nothing is lost.
     """
     given = _json_object(parameters) if parameters is not None else None
     sessions = use_cases().skill_sessions()
@@ -115,10 +115,10 @@ def activate(dir_: str, skill: str, parameters: str | None, pid: int | None, as_
 @_pid_option
 @json_option
 def continue_(dir_: str | None, pid: int | None, as_json: bool) -> None:
-    """Claim a session for this process and go on at its saved phase.
+    """Claim a session for this process and continue at its saved phase.
 
-    Without DIR: the one that this process holds, the one of this terminal pane, or the newest that nobody holds.
-    Acknowledges the dehydrated context, if there is one.
+    Without DIR it takes the session that this process holds, the one of this terminal pane, or the newest that
+    nobody holds. It acknowledges the dehydrated context, if there is one.
     """
     sessions = use_cases().skill_sessions()
     done = sessions.proceed(sessions.to_continue(dir_), pid)
@@ -134,15 +134,15 @@ def continue_(dir_: str | None, pid: int | None, as_json: bool) -> None:
 
 @session.command()
 @click.argument("label", shell_complete=_complete_labels)
-@click.option("--proof", metavar="FILE", help="What the phase that is left has to show, as JSON; - reads stdin.")
-@click.option("--approve", metavar="REASON", help="Approve a move that goes back or leaves out a phase.")
+@click.option("--proof", metavar="FILE", help="The proof that the current phase asks for, as JSON; - reads stdin.")
+@click.option("--approve", metavar="REASON", help="Approve a move that goes back or skips a phase.")
 @_dir_option
 @json_option
 def phase(label: str, proof: str | None, approve: str | None, dir_: str | None, as_json: bool) -> None:
     """Move to the phase LABEL, such as 4.2.
 
-    Free are the current phase and the next one. Going back or leaving out a phase needs --approve with a reason; a
-    sub-phase is never left out. Every refusal says which moves are open.
+    You may stay in the current phase or move to the next one. Going back or skipping a phase needs --approve with a
+    reason; a sub-phase can never be skipped. Every refusal says which moves are open.
     """
     from rekindle.app.skill_moves import SkillMoves
 
@@ -163,7 +163,7 @@ def phase(label: str, proof: str | None, approve: str | None, dir_: str | None, 
 @click.option("--choose", type=click.Choice(["proceed", "stay"]), help="Answer the gate.")
 @json_option
 def gate(dir_: str | None, choose: str | None, as_json: bool) -> None:
-    """Ask whether to go on to the next phase.
+    """Ask whether to move on to the next phase.
 
     --choose answers the question.
     Inside an agent the question comes back with exit status 3, to be put to the person with the agent's own question
@@ -224,7 +224,7 @@ def dehydrate(dir_: str | None, as_json: bool) -> None:
 @_folder
 @json_option
 def idle(dir_: str | None, as_json: bool) -> None:
-    """Put a session aside whose work is done.
+    """Put a session whose work is done aside.
 
     `rekindle session continue` takes it up again.
     """
@@ -250,9 +250,11 @@ def next_(dir_: str | None, as_json: bool) -> None:
         return
     if not state.next_skills:
         print(f"The skill {printable(state.skill)} names no next skill.")
+    there = sessions.skills.names()
     for number, name in enumerate(state.next_skills, 1):
         typed = f"rekindle session activate {sessions.named(folder)} {quoted(name)}"
-        print_lines([f"{number}. {printable(name)}  {next_step(typed)}"])
+        how = next_step(typed) if name in there else f"not installed: there is no .claude/skills/{name}/SKILL.md"
+        print_lines([f"{number}. {printable(name)}  {printable(how)}"])
 
 
 @session.command()

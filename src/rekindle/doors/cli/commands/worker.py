@@ -21,10 +21,10 @@ _STATES = {
 
 @click.group(invoke_without_command=True)
 @click.option("--label", "labels", multiple=True, metavar="LABEL", help="What this host has, for jobs that need it.")
-@click.option("--capacity", type=click.IntRange(min=1), help="How many jobs at once; default: what fits this machine.")
+@click.option("--capacity", type=click.IntRange(min=1), help="Maximum jobs at once; default: what fits this machine.")
 @click.pass_context
 def worker(context: click.Context, labels: tuple[str, ...], capacity: int | None) -> int:
-    """Run the daemon of this host, and have it take jobs of the fleet, until it is stopped (Ctrl-C, or SIGTERM).
+    """Run this host's daemon, and take jobs of the fleet, until it is stopped (Ctrl-C or SIGTERM).
 
     If it dies, its agents end by themselves before another host continues their jobs.
     """
@@ -44,23 +44,23 @@ def worker(context: click.Context, labels: tuple[str, ...], capacity: int | None
 @worker.command("status")
 @json_option
 def status(as_json: bool) -> None:
-    """Show whether this host takes jobs, and which it drives."""
+    """Show whether this host takes jobs, and which ones it runs."""
     _show(_ask("worker_state"), as_json=as_json)
 
 
 @worker.command("cordon")
 @json_option
 def cordon(as_json: bool) -> None:
-    """Take no more jobs; those that are driven here go on."""
+    """Take no more jobs, and finish those that run here."""
     _show(_ask("worker_change", state="cordoned"), as_json=as_json)
 
 
 @worker.command("drain")
 @json_option
 def drain(as_json: bool) -> None:
-    """Take no more jobs, and hand over those there are.
+    """Take no more jobs, and hand over those that run here.
 
-    Each goes to another host when its turn is over.
+    Each moves to another host when its current turn ends.
     """
     _show(_ask("worker_change", state="draining"), as_json=as_json)
 
@@ -86,15 +86,15 @@ def _show(told: dict[str, Any], *, as_json: bool) -> None:
         print_json(told)
         return
     if not told["is_worker"]:
-        later = f" If it becomes one, it is {told['state']}: rekindle worker uncordon."
+        later = f" If it becomes one, it starts {told['state']}: `rekindle worker uncordon` undoes that."
         state = "" if told["state"] == "ready" else later
-        way = "`rekindle serve --stop`, then `rekindle worker`, makes it one."
-        print_lines([f"Host {told['host']} is no worker: it only submits jobs. {way}{state}"])
+        way = "To make it one: `rekindle serve --stop`, then `rekindle worker`."
+        print_lines([f"Host {told['host']} is not a worker: it only submits jobs. {way}{state}"])
         return
     labels = f"; labels: {' '.join(told['labels'])}" if told["labels"] else ""
     jobs = f": {' '.join(told['jobs'])}" if told["jobs"] else ""
     count = f"{len(told['jobs'])} of {told['capacity']} jobs"
     found = [f"Host {told['host']} {_STATES[told['state']]}; {count}{jobs}{labels}."]
     if told["trouble"]:
-        found.append(f"It can take no jobs for now: {printable(told['trouble'])}")
+        found.append(f"It cannot take jobs at the moment: {printable(told['trouble'])}")
     print_lines(found)
