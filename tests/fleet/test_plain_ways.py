@@ -65,4 +65,4 @@ def test_an_engine_on_another_machine_is_reached_encrypted_or_not_at_all_unless_
         assert "note  the connection to Temporal on" in (told := a.ok("doctor"))
         assert f"Temporal at {FAR}:{port} answers" in told
         job = a.run("job", "submit", "--fleet", "--agent", "scripted", "say x")
-        assert "no worker is there; it waits" in job.stderr, job
+        assert "no worker is running; it waits" in job.stderr, job

@@ -13,7 +13,7 @@ from rekindle.adapters.sql_store.postgres import explain, parsed, shown_place
     [
         ('connection failed: FATAL:  database "nodb" does not exist', "createdb"),
         ("failed to resolve host 'db': [Errno -2] Name or service not known", "the host in store_url"),
-        ("connection failed: server does not support SSL, but SSL was required", "sslmode"),
+        ("connection failed: server does not support SSL, but SSL was required", "TLS on at the server"),
         ('invalid connection option "nonsense"', "what follows the `?`"),
         ("connection failed: Connection refused", "that the server is running"),
         ('connection failed: FATAL:  password authentication failed for user "x"', "store_password_file"),

@@ -215,7 +215,7 @@ def _not_started(places: Places, process: subprocess.Popen[bytes], before: int) 
         )
     why, _, remedy = _last_word(places.daemon_log, before).partition(" — ")
     log = f"its log is {places.daemon_log}"
-    return NoDaemon(f"the daemon did not start{why}", f"{remedy}; {log}" if remedy else log)
+    return NoDaemon(f"the daemon did not start{why}", f"{remedy.rstrip('.')}; {log}" if remedy else log)
 
 
 def launched(log: int, says: int) -> subprocess.Popen[bytes]:

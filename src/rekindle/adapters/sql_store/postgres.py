@@ -179,8 +179,6 @@ def _remedy(words: str) -> str:
     """What to check if no connection was made, by the words of libpq: there is no code for that."""
     if "resolve host" in words or "translate host name" in words:
         return "check the host in store_url, and this machine's DNS"
-    if "SSL" in words or "certificate" in words:
-        return "check sslmode and sslrootcert in store_url, and TLS on the server"
     if "connection option" in words or "connection string" in words:
         return "correct what follows the `?` in store_url"
     return "check that the server is running, and that this host can reach it"
