@@ -22,7 +22,6 @@ from rekindle.ports.errors import RekindleError, UsageError
 from rekindle.ports.skills import MoveRefused, NoSkillSession, ProofChecker, SkillFiles, SkillFolders, SkillSessionHeld
 
 LONGEST_ENTRY = 1 << 20
-#: What to type if there is no skill session yet.
 BEGIN = "begin one: rekindle session activate DIR SKILL"
 By = Literal["agent", "person"]
 
