@@ -71,7 +71,8 @@ class FleetJobService:
         self._own.check(asked.order)
         for label in asked.order.labels:
             if not is_need(label):
-                hint = "use a label (lower-case letters, digits, dots and dashes), account:NAME, memory:16g or repository:NAME"
+                words = "lower-case letters, digits, dots and dashes"
+                hint = f"use a label ({words}), account:NAME, memory:16g or repository:NAME"
                 raise UsageError(f"{label!r} is not something that a host can have", hint)
         try:
             engine = await self._engine()
