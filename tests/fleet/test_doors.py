@@ -247,4 +247,4 @@ def test_every_host_shows_all_hosts_what_runs_on_each_and_when_it_was_seen() -> 
         assert lines[1].startswith("host a: not a worker, seen ") and "1 of at most" in lines[1]
         assert lines[3].startswith(f"{session}  on a  working")
         with paused(a):
-            until(lambda: "may be gone" in b.ok("fleet", "status").splitlines()[1], "a is silent")
+            until(lambda: "may be gone" in b.ok("fleet", "status").splitlines()[2], "a is silent, and comes last")

@@ -274,6 +274,23 @@ def test_a_lease_counts_from_before_the_heartbeat_was_sent_however_long_its_answ
     played(story)
 
 
+def test_a_drive_that_is_cancelled_in_the_moment_of_news_ends() -> None:
+    async def story(stage: Stage) -> None:
+        for pauses in range(6):
+            waiting = asyncio.create_task(stage.jobs.changed(60.0))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            stage.jobs.nudge()
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+            is_late = waiting.done()
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            assert is_late or waiting.cancelled(), f"{pauses} turns of the loop after the news"
+
+    played(story)
+
+
 def test_a_lease_ends_before_the_engine_takes_the_job_back_in_any_case() -> None:
     async def story(stage: Stage) -> None:
         closes = stage.boottime + 10.0

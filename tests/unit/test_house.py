@@ -35,6 +35,14 @@ def test_no_python_runs_between_fork_and_exec_of_a_process_with_threads(modules:
     assert found == set()
 
 
+def test_nothing_waits_in_a_way_that_swallows_a_cancellation(modules: Modules) -> None:
+    """Before Python 3.12, `asyncio.wait_for` goes on as if nothing were if it is cancelled when its time has come."""
+    found = {
+        name for name, nodes in modules for node in nodes if isinstance(node, ast.Attribute) and node.attr == "wait_for"
+    }
+    assert found == set()
+
+
 def test_outside_their_room_agents_are_known_by_what_all_of_them_answer(modules: Modules) -> None:
     """Who imports one agent's language, or asks which dialect it has, has to be changed for the next agent."""
     found = set()

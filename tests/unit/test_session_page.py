@@ -61,7 +61,9 @@ def test_nothing_that_anybody_wrote_steers_the_terminal(capsys: pytest.CaptureFi
     placed = PlacedSession("s1", "a", 1.0, "working", "t", "claude", 1.0, False, True)
     fleet = hostile(to_builtins(FleetStatus("b", [host], [placed])))
     assert [one for one in fleet_screen._lines(fleet) if not one.isprintable()] == []
-    [_, line, _] = fleet_screen._lines(to_builtins(FleetStatus("b", [replace(host, seen_seconds_ago=1e9)], [placed])))
+    [_, _, line, _] = fleet_screen._lines(
+        to_builtins(FleetStatus("b", [replace(host, seen_seconds_ago=1e9)], [placed]))
+    )
     assert "nobody knows when it was last seen" in line, "and no date that nobody wrote"
     logs._tell_source("a copy from host \x1b[31m\x07\u202e")
     assert capsys.readouterr().err.rstrip("\n").isprintable()

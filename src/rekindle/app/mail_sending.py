@@ -127,7 +127,8 @@ class MailSending:
             if mail.outcome is not None or left <= 0:
                 break
             try:
-                await asyncio.wait_for(news.wait(), min(left, _LOOK_SECONDS))
+                async with asyncio.timeout(min(left, _LOOK_SECONDS)):
+                    await news.wait()
             except TimeoutError:
                 continue
         return mail, trouble

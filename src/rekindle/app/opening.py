@@ -57,7 +57,8 @@ class SessionOpening:
             task.add_done_callback(lambda _: self._over(found.id))
         try:
             # What is refused is refused at once; a start takes longer than this.
-            await asyncio.wait_for(asyncio.shield(task), None if wait else 0.05)
+            async with asyncio.timeout(None if wait else 0.05):
+                await asyncio.shield(task)
         except TimeoutError:
             pass
         except OwnedError:

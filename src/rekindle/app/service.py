@@ -319,7 +319,8 @@ class Service:
             if done(await self._engine.load(session)):
                 return True
             try:
-                await asyncio.wait_for(event.wait(), min(left, _LOOK_SECONDS))
+                async with asyncio.timeout(min(left, _LOOK_SECONDS)):
+                    await event.wait()
             except TimeoutError:
                 continue  # what is waited for may not be a change of the session
         return True

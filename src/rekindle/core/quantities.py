@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
 
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
-_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def seconds_in(text: str) -> float | None:

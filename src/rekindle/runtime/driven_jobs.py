@@ -33,7 +33,8 @@ class DrivenJobs(Jobs):
         """Wait until something has changed about any job or session, or for so long."""
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), max(0.0, min(seconds, LOOK_SECONDS)))
+            async with asyncio.timeout(max(0.0, min(seconds, LOOK_SECONDS))):
+                await self._changed.wait()
 
     def nudge(self) -> None:
         """There is news for those who wait in `changed`."""

@@ -172,7 +172,8 @@ class Governing:
         if bell is None:
             return  # it has rung already
         try:
-            await asyncio.wait_for(bell.wait(), left)
+            async with asyncio.timeout(left):
+                await bell.wait()
         except TimeoutError:
             if self._bells.get(session) is bell:
                 del self._bells[session]

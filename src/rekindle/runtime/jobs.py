@@ -197,7 +197,8 @@ class Jobs:
                 return False
             self._changed.clear()
             try:
-                await asyncio.wait_for(self._changed.wait(), min(left, LOOK_SECONDS))
+                async with asyncio.timeout(min(left, LOOK_SECONDS)):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
         return True

@@ -105,7 +105,8 @@ class Outbox:
                 await asyncio.sleep(pause)
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._posted.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._posted.wait()
 
     async def flush(self, repository: str, feature: str, seconds: float) -> None:
         """Return when everything that happened to a feature's sessions is in its journal.

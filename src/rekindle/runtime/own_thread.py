@@ -33,4 +33,5 @@ async def in_own_thread(work: Callable[[], Made], seconds: float) -> Made:
             loop.call_soon_threadsafe(settle, outcome)
 
     threading.Thread(target=run, name="own", daemon=True).start()
-    return await asyncio.wait_for(told, seconds)
+    async with asyncio.timeout(seconds):
+        return await told

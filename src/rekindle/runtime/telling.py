@@ -118,7 +118,8 @@ class Teller:
                 self._next = self._ports.clock() + _LOOK_SECONDS
             left = _LOOK_SECONDS if self._next is None else self._next - self._ports.clock()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), min(max(left, 0.0), _LOOK_SECONDS))
+                async with asyncio.timeout(min(max(left, 0.0), _LOOK_SECONDS)):
+                    await self._changed.wait()
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _open(self) -> bool:

@@ -84,7 +84,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         except ProcessLookupError:
             pass
         try:
-            await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+            async with asyncio.timeout(_GRACE_SECONDS):
+                await process.wait()
         except TimeoutError:
             continue
         break

@@ -46,7 +46,8 @@ class KeeperConnection:
         `keeper` is the pid of the one who should answer.
         """
         try:
-            reader, writer = await asyncio.wait_for(asyncio.open_unix_connection(path), _SECONDS)
+            async with asyncio.timeout(_SECONDS):
+                reader, writer = await asyncio.open_unix_connection(path)
         except (OSError, TimeoutError) as error:
             raise KeeperGone(f"{path}: {error}") from error
         connection = cls(reader, writer, generation, keeper, ended)
@@ -68,7 +69,8 @@ class KeeperConnection:
         async with self._lock:
             try:
                 self._writer.write(frames.encode(frames.Frame({"generation": self._generation, **header}, payload)))
-                await asyncio.wait_for(self._writer.drain(), _SECONDS)
+                async with asyncio.timeout(_SECONDS):
+                    await self._writer.drain()
                 answer = await self._awaited()
             except (OSError, EOFError, TimeoutError, FrameError) as error:
                 await self.close()

@@ -172,4 +172,5 @@ class HttpServer:
         for task in list(self._state.tasks):
             task.cancel()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._server.wait_closed(), _CLOSE_SECONDS)
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._server.wait_closed()

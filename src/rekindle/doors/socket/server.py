@@ -145,7 +145,8 @@ class Server:
             await writer.drain()
             if not facts:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._service.next_fact(), 5.0)
+                    async with asyncio.timeout(5.0):
+                        await self._service.next_fact()
 
     async def _ping(self) -> DaemonPid:
         return DaemonPid(os.getpid())

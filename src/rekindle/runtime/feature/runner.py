@@ -140,7 +140,8 @@ class FeatureRunner:
                 if isinstance(effect, e.RunChecks | e.CheckWave | e.WaitUntil):
                     self._patient.add(effect.task)
             try:
-                await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN)
+                async with asyncio.timeout(_LOOK_AGAIN):
+                    await self._changed.wait()
             except TimeoutError:
                 self._all_anew = True
 
