@@ -302,7 +302,8 @@ class Service:
 
     def shown(self, session: Session) -> SessionView:
         """A session as every answer shows it."""
-        alive = self._supervisor.is_followed(session.id)
+        # It is followed for a moment more when its end is on record.
+        alive = session.is_up and self._supervisor.is_followed(session.id)
         seen = self._supervisor.seen_seconds_ago(session.id) if session.is_up and not alive else None
         view = session_view.shown(session, self._engine.clock(), alive=alive, seen_seconds_ago=seen)
         return self.governance.governed(session, view)
