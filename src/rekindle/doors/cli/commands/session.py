@@ -253,7 +253,8 @@ def next_(dir_: str | None, as_json: bool) -> None:
     there = sessions.skills.names()
     for number, name in enumerate(state.next_skills, 1):
         typed = f"rekindle session activate {sessions.named(folder)} {quoted(name)}"
-        how = next_step(typed) if name in there else f"not installed: there is no .claude/skills/{quoted(name)}/SKILL.md"
+        missing = f"not installed: there is no .claude/skills/{quoted(name)}/SKILL.md"
+        how = next_step(typed) if name in there else missing
         print_lines([f"{number}. {printable(name)}  {printable(how)}"])
 
 
